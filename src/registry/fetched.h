@@ -22,8 +22,8 @@ struct Fetched {
   std::string origin;     ///< for people: "https://host/r.git at 1a2b3c4d5e6f, a/b/b-0.1.2.mist-pack.wasm"
 };
 
-/// Whether a version is known from now on by the bytes that were read. False: they are given out all the
-/// same, and nothing of them is remembered. An empty function means yes.
+/// Whether a version is known from now on by the bytes that were read, and its package by their signers.
+/// False: they are given out all the same, and nothing of them is remembered. An empty function means yes.
 using MayKeep = std::function<Result<bool>(const Fetched&)>;
 
 /// `changed bytes under a known version`: refuse them, or take the new ones from now on.

@@ -78,12 +78,25 @@ Status OciFetcher::check_version(const oci::Reference& tagged, const RawManifest
   return counts ? check_signed_version(tagged, raw, chosen) : Status();
 }
 
-Status OciFetcher::check_trust(const oci::Reference& reference, const crypto::Digest& manifest,
-                               const Context& context) const {
-  MIST_TRY_VOID(trust_.check(reference.repository, manifest, [this] { return oci_.source(); }, context));
+Result<Examined> OciFetcher::examine(const oci::Reference& reference, const crypto::Digest& manifest,
+                                     const Context& context) const {
+  MIST_TRY(Examined examined,
+           trust_.examine(reference.repository, manifest, [this] { return oci_.source(); }, context));
   oci::Reference exact = reference;
   exact.digest = manifest;
-  return trust_.check_chart_tag(exact);
+  MIST_TRY_VOID(trust_.check_chart_tag(exact));
+  return examined;
+}
+
+Result<bool> OciFetcher::settle(const oci::Reference& reference, const crypto::Digest& manifest,
+                                const Examined& examined, const Fetched& fetched,
+                                const MayKeep& may_keep) const {
+  if (may_keep) {
+    MIST_TRY(const bool keeps, may_keep(fetched));
+    if (!keeps) return false;
+  }
+  MIST_TRY_VOID(trust_.keep(reference.repository, manifest, examined));
+  return true;
 }
 
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
@@ -91,23 +104,21 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
-      MIST_TRY_VOID(check_trust(reference, *reference.digest, context));
+      MIST_TRY(const Examined examined, examine(reference, *reference.digest, context));
+      MIST_TRY_VOID(settle(reference, *reference.digest, examined, *known, may_keep));
       return *std::move(known);
     }
   }
   MIST_TRY(OciSource* const client, oci_.source());
   Activity activity(events_, fmt::format("fetching {}", reference.str()));
   const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
-    MIST_TRY_VOID(check_trust(tagged, raw.digest, context));
+    MIST_TRY(const Examined examined, examine(tagged, raw.digest, context));
     const TagChosen chosen = reference.range.empty() ? TagChosen::ByName : TagChosen::ByRange;
     if (!reference.digest) MIST_TRY_VOID(check_version(tagged, raw, chosen));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
+    MIST_TRY(const bool keeps, settle(tagged, raw.digest, examined, fetched, may_keep));
     // A version keeps its bytes; other tags may move.
-    if (reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
-    if (may_keep) {
-      MIST_TRY(const bool keeps, may_keep(fetched));
-      if (!keeps) return fetched;
-    }
+    if (!keeps || reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
     const std::string key = tag_key(tagged);
     MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
     Pin now{.reference = key,

@@ -22,16 +22,19 @@ class OciFetcher {
   /// All outlive this.
   OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust);
 
-  /// As Registries::fetch; as fetch_moved where changed versions are accepted. `may_keep` is asked for a tag:
-  /// a manifest has no other bytes.
+  /// As Registries::fetch; as fetch_moved where changed versions are accepted. `may_keep` is asked for tags
+  /// that may move and for manifests too: their signers may be remembered.
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context,
                         ChangedVersions changed = ChangedVersions::Refuse,
                         const MayKeep& may_keep = {}) const;
 
  private:
-  // Whether the manifest may be used, under the tag if there is one.
-  Status check_trust(const oci::Reference& reference, const crypto::Digest& manifest,
-                     const Context& context) const;
+  // Succeeds if the manifest may be used, under the tag if there is one. Nothing is remembered yet.
+  Result<Examined> examine(const oci::Reference& reference, const crypto::Digest& manifest,
+                           const Context& context) const;
+  // Whether something is remembered of it.
+  Result<bool> settle(const oci::Reference& reference, const crypto::Digest& manifest,
+                      const Examined& examined, const Fetched& fetched, const MayKeep& may_keep) const;
   // Where signatures count, the version that the manifest says, too.
   Status check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,

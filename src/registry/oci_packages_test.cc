@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "crypto/keys.h"
 #include "encoding/gzip.h"
 #include "encoding/tar.h"
 #include "registry/chart_archive.h"
 #include "registry/oci_fixture.h"
+#include "registry/oci_signatures.h"
 #include "registry/registry.h"
 #include "registry/subchart_source.h"
 #include "testing/recorded_events.h"
@@ -69,6 +73,17 @@ class OciRegistries : public ::testing::Test {
     const auto fetched = fetch(rest);
     EXPECT_TRUE(fetched.ok()) << fetched.error().to_line();
     return remote.web.count() - before;
+  }
+  /// With a key that `seed` makes.
+  void sign(const crypto::Digest& manifest, unsigned char seed) {
+    std::array<std::byte, crypto::kKeyBytes> bytes{};
+    bytes.fill(std::byte{seed});
+    const auto key = crypto::PrivateKey::parse(crypto::p256_key(bytes)->private_pem);
+    ASSERT_TRUE(key.ok()) << key.error().to_line();
+    OciClient client = remote.client();
+    const auto report = sign_artifact(client, {testing::repository_of(kShopReference), {}, {}, manifest},
+                                      *key, {.now = clock.now()}, Context());
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
   }
   static oci::Artifact module(const std::string& more = {}) { return oci::module_artifact(kCode + more, {}); }
 
@@ -182,6 +197,32 @@ TEST_F(OciRegistries, NothingIsPinnedOfBytesThatTheReferencesDigestRefuses) {
   remote.publish("1.4.0", module("right"));
   const auto repaired = registries.fetch(wanted, Context());
   EXPECT_TRUE(repaired.ok()) << repaired.error().to_line();
+}
+
+TEST_F(OciRegistries, TheSignersOfRefusedBytesAreNotRemembered) {
+  ASSERT_TRUE(
+      files
+          .write(paths.trust_policy(),
+                 "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  default: remember\n")
+          .ok());
+  Registries registries(world());
+  ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  const auto named = [&](const std::string& tag) {
+    const std::string right = crypto::sha256(kCode + "right").str();
+    return registries.fetch(*PackageRef::parse(fmt::format("team/shop:{}@{}", tag, right)), Context());
+  };
+  // Also under a tag that may move.
+  for (const std::string tag : {"prod", "1.4.0"}) {
+    sign(remote.publish(tag, module("foreign, " + tag)), 1);
+    const auto refused = named(tag);
+    ASSERT_FALSE(refused.ok()) << tag;
+    EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  }
+  sign(remote.publish("1.4.0", module("right")), 2);
+  const auto repaired = named("1.4.0");
+  EXPECT_TRUE(repaired.ok()) << repaired.error().to_line();
+  sign(remote.publish("1.5.0", module("foreign, too")), 1);
+  EXPECT_NE(failure(":1.5.0").find("before is signed by key"), std::string::npos) << failure(":1.5.0");
 }
 
 TEST_F(OciRegistries, NothingIsPinnedOfAChartThatIsNotTheDependency) {

@@ -195,14 +195,35 @@ Status OciTrust::remember_signers(const trust::Subject& subject, const std::stri
   return memory_.record(subject, proofs);
 }
 
+// Succeeds if the manifest may be used.
+Result<Examined> OciTrust::examine_verdict(const trust::Subject& subject, const Verdict& verdict) const {
+  Examined found{.proofs = verdict.proofs};
+  if (verdict.rule.mode == trust::Mode::Require)
+    MIST_TRY_VOID(
+        trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now(), verdict.missing));
+  found.by_memory = verdict.rule.mode == trust::Mode::Remember ||
+                    (verdict.rule.mode == trust::Mode::Known && !verdict.remembered.empty());
+  if (found.by_memory) MIST_TRY_VOID(trust::judge_remembered(verdict.remembered, subject, verdict.proofs));
+  return found;
+}
+
 Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& manifest,
                        const Verdict& verdict) {
   const trust::Subject subject{repository.identity(), manifest};
-  if (verdict.rule.mode == trust::Mode::Ignore) return {};
-  if (verdict.rule.mode == trust::Mode::Require)
-    return trust::judge_required(verdict.rule, subject, verdict.proofs, clock_.now(), verdict.missing);
-  if (verdict.rule.mode == trust::Mode::Known && verdict.remembered.empty()) return {};
-  return keep_to(verdict.remembered, subject, subject.package, verdict.proofs);
+  MIST_TRY(const Examined found, examine_verdict(subject, verdict));
+  return found.by_memory ? keep_to(verdict.remembered, subject, subject.package, verdict.proofs) : Status();
+}
+
+// Against the signers that are remembered now: another process may have learned some meanwhile.
+Status OciTrust::keep(const oci::Repository& repository, const crypto::Digest& manifest,
+                      const Examined& found) {
+  if (!found.proofs) return {};
+  const trust::Subject subject{repository.identity(), manifest};
+  if (found.by_memory) {
+    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
+    MIST_TRY_VOID(keep_to(remembered, subject, subject.package, *found.proofs));
+  }
+  return memory_.record(subject, *found.proofs);
 }
 
 // The signers that may be remembered, and their proofs. Anybody who may write to the registry can add a valid
@@ -289,25 +310,31 @@ Status OciTrust::judge_and_record(const trust::Subject& subject, const trust::Ru
 
 Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& manifest,
                        const FindClient& client, const Context& context) {
+  MIST_TRY(const Examined found, examine(repository, manifest, client, context));
+  return keep(repository, manifest, found);
+}
+
+Result<Examined> OciTrust::examine(const oci::Repository& repository, const crypto::Digest& manifest,
+                                   const FindClient& client, const Context& context) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Subject subject{repository.identity(), manifest};
   const trust::Rule& rule = policy->rule_for(subject.package);
   MIST_TRY(const bool counts, looks_at(subject.package));
-  if (!counts) return {};
+  if (!counts) return Examined();
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   // These very bytes were used before, and nobody asked for more since.
-  if (known && trust::remembers(rule.mode)) return {};
+  if (known && trust::remembers(rule.mode)) return Examined();
   // A manifest whose known signatures don't suffice may have been signed since.
   MIST_TRY(const bool is_known, suffices(subject, rule));
-  if (is_known) return {};
+  if (is_known) return Examined();
   MIST_TRY(OciSource* const open, client());
   OciSource* const registry = open->behind(repository);
   bool is_provisional = false;
   if (registry != nullptr && rule.mode == trust::Mode::Remember) {
     MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
     if (remembered.empty()) {
-      MIST_TRY(const bool is_settled, first_use(repository, manifest, *registry, context));
-      if (is_settled) return {};
+      MIST_TRY(std::optional<Examined> settled, first_use(repository, manifest, *registry, context));
+      if (settled) return *std::move(settled);
       is_provisional = true;
     }
   }
@@ -319,14 +346,13 @@ Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& 
     // It can't be told whether it is signed, and nobody relies on that yet.
     events_.warn(fmt::format("whether {} is signed could not be asked: {}", subject.package,
                              escape_controls(verdict.error().message)));
-    return {};
+    return Examined();
   }
-  Status judged = judge(repository, manifest, *verdict);
+  Result<Examined> found = examine_verdict(subject, *verdict);
   // That a mirror has no signature proves nothing, so the registry is asked again the next time.
-  if (judged && is_provisional && trust::keys_in(verdict->proofs).empty()) return {};
-  if (judged) return memory_.record(subject, verdict->proofs);
-  if (registry == nullptr) return judged;
-  return check_at_registry(repository, manifest, *registry, judged.error(), context);
+  if (found && is_provisional && trust::keys_in(verdict->proofs).empty()) return Examined();
+  if (found || registry == nullptr) return found;
+  return examine_at_registry(repository, manifest, *registry, std::move(found).error(), context);
 }
 
 bool OciTrust::is_away(const std::string& host) {
@@ -349,11 +375,12 @@ Result<OciTrust::AtRegistry> OciTrust::look_at_registry(const oci::Repository& r
   return AtRegistry{std::move(verdict), there.has_value()};
 }
 
-// By the registry's own word, since nothing is remembered that a mirror's could be held against. False: it
+// By the registry's own word, since nothing is remembered that a mirror's could be held against. Nothing: it
 // can't be asked.
-Result<bool> OciTrust::first_use(const oci::Repository& repository, const crypto::Digest& manifest,
-                                 OciSource& registry, const Context& context) {
-  if (is_away(repository.host)) return false;
+Result<std::optional<Examined>> OciTrust::first_use(const oci::Repository& repository,
+                                                    const crypto::Digest& manifest, OciSource& registry,
+                                                    const Context& context) {
+  if (is_away(repository.host)) return std::optional<Examined>();
   const Result<AtRegistry> found =
       look_at_registry(repository, manifest, registry, context.with_timeout(kRegistryPatience));
   if (!found) {
@@ -364,7 +391,7 @@ Result<bool> OciTrust::first_use(const oci::Repository& repository, const crypto
       note_away(repository.host);
     events_.warn(fmt::format("{} could not be asked for signatures, so those of its mirror count: {}",
                              repository.host, escape_controls(found.error().message)));
-    return false;
+    return std::optional<Examined>();
   }
   // A mirror may have changed the manifest, and so lost the signatures of the real one.
   if (!found->has_manifest)
@@ -376,14 +403,14 @@ Result<bool> OciTrust::first_use(const oci::Repository& repository, const crypto
         .with_hint(
             "ask whoever runs the mirror; to trust the mirror itself: mistctl registry mirror add REGISTRY "
             "PLACE --mirrors-only");
-  MIST_TRY_VOID(judge(repository, manifest, found->verdict));
-  MIST_TRY_VOID(memory_.record({repository.identity(), manifest}, found->verdict.proofs));
-  return true;
+  MIST_TRY(Examined settled, examine_verdict({repository.identity(), manifest}, found->verdict));
+  return std::optional(std::move(settled));
 }
 
 // It may have been signed since it was mirrored. `refused`: what a mirror's signatures gave.
-Status OciTrust::check_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
-                                   OciSource& registry, Error refused, const Context& context) {
+Result<Examined> OciTrust::examine_at_registry(const oci::Repository& repository,
+                                               const crypto::Digest& manifest, OciSource& registry,
+                                               Error refused, const Context& context) {
   const Result<Verdict> verdict = look(repository, manifest, registry, nullptr, context);
   if (!verdict) {
     MIST_TRY_VOID(context.check());
@@ -392,8 +419,7 @@ Status OciTrust::check_at_registry(const oci::Repository& repository, const cryp
                     repository.host, escape_controls(verdict.error().message));
     return refused;
   }
-  MIST_TRY_VOID(judge(repository, manifest, *verdict));
-  return memory_.record({repository.identity(), manifest}, verdict->proofs);
+  return examine_verdict({repository.identity(), manifest}, *verdict);
 }
 
 }  // namespace mist::registry

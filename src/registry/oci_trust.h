@@ -37,6 +37,12 @@ struct Verdict {
   std::string missing = {};          ///< where no provenance file is, if one was looked for
 };
 
+/// What may be remembered of a manifest that may be used. Empty: it was known before, or nothing is.
+struct Examined {
+  std::optional<std::vector<trust::Proof>> proofs = {};
+  bool by_memory = false;  ///< its signers are held against those that are remembered, and so are too
+};
+
 /// A package of a registry that is no OCI registry, as policies and records name it: without its version.
 std::string package_of(const RegistryRef& reference);
 
@@ -70,6 +76,11 @@ class OciTrust {
   /// read_signatures.
   Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
                const Context& context);
+  /// The same in two steps, for whoever may still refuse the package: what the first finds is remembered by
+  /// the second alone.
+  Result<Examined> examine(const oci::Repository& repository, const crypto::Digest& manifest,
+                           const FindClient& client, const Context& context);
+  Status keep(const oci::Repository& repository, const crypto::Digest& manifest, const Examined& found);
 
   /// The signatures that are there, judged by nobody: asks the registry. `rule`: instead of the policy's;
   /// null: the policy's. Errors: of the policy, of read_signatures.
@@ -144,11 +155,12 @@ class OciTrust {
   Status remember(const trust::Subject& subject, const Memorable& what) const;
   Status keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
                  const std::string& package, const std::vector<trust::Proof>& proofs);
+  Result<Examined> examine_verdict(const trust::Subject& subject, const Verdict& verdict) const;
   Result<const trust::Policy*> policy();
   Status add_provenance(const oci::Repository& repository, const crypto::Digest& manifest, OciSource& client,
                         const trust::Keyring& keyring, Verdict& verdict, const Context& context);
-  Result<bool> first_use(const oci::Repository& repository, const crypto::Digest& manifest,
-                         OciSource& registry, const Context& context);
+  Result<std::optional<Examined>> first_use(const oci::Repository& repository, const crypto::Digest& manifest,
+                                            OciSource& registry, const Context& context);
   struct AtRegistry {
     Verdict verdict;
     bool has_manifest = true;
@@ -157,8 +169,8 @@ class OciTrust {
                                       OciSource& registry, const Context& context);
   bool is_away(const std::string& host);
   void note_away(const std::string& host);
-  Status check_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
-                           OciSource& registry, Error refused, const Context& context);
+  Result<Examined> examine_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
+                                       OciSource& registry, Error refused, const Context& context);
 
   FileSystem& files_;
   const Clock& clock_;

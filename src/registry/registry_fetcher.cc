@@ -71,17 +71,13 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
                                        const MayKeep& may_keep) const {
   MIST_TRY(const std::optional<oci::Reference> there, oci_reference(PackageRef(wanted)));
   if (there) {
-    const auto check = [&](const Fetched& fetched) {
-      return check_digest(PackageRef(wanted), wanted.digest, fetched.digest);
-    };
-    // Before the tag is pinned: it would keep the wrong bytes once the registry has the right ones again.
+    // Before the tag is pinned, and signers are remembered: both would refuse the right bytes once the
+    // registry has them again.
     const MayKeep keeps = [&](const Fetched& fetched) -> Result<bool> {
-      MIST_TRY_VOID(check(fetched));
+      MIST_TRY_VOID(check_digest(PackageRef(wanted), wanted.digest, fetched.digest));
       return may_keep ? may_keep(fetched) : Result<bool>(true);
     };
-    MIST_TRY(Fetched fetched, oci_.fetch(*there, context, ChangedVersions::Refuse, keeps));
-    MIST_TRY_VOID(check(fetched));  // nobody asks for a tag that may move
-    return fetched;
+    return oci_.fetch(*there, context, ChangedVersions::Refuse, keeps);
   }
   MIST_TRY(const std::unique_ptr<RegistryView> view, configured_.open(wanted.registry));
   const RegistryView::Accept accept = known_.refusing(wanted.registry);

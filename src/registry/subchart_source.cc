@@ -185,7 +185,7 @@ Result<std::string> SubchartSource::from_oci(const std::string& reference, const
                                              const Context& context) {
   MIST_TRY(const oci::Reference parsed, oci::Reference::parse(reference));
   std::optional<std::string> archive;
-  // Before the tag is pinned: it would keep a wrong chart once the registry has the right one again.
+  // Before the tag is pinned, and signers are remembered: a wrong chart would refuse the right one.
   const MayKeep keeps = [&](const Fetched& fetched) -> Result<bool> {
     const auto* const tree = std::get_if<PackageTree>(&fetched.content);
     if (tree == nullptr || tree->files.size() != 1)
@@ -195,9 +195,7 @@ Result<std::string> SubchartSource::from_oci(const std::string& reference, const
     archive = tree->files.front().bytes;
     return true;
   };
-  MIST_TRY(const Fetched fetched, fetched_from_oci(PackageRef(parsed), keeps, context));
-  // Nobody asks for a tag that may move.
-  if (!archive) MIST_TRY_VOID(keeps(fetched));
+  MIST_TRY_VOID(fetched_from_oci(PackageRef(parsed), keeps, context));
   return *std::move(archive);
 }
 
