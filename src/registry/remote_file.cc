@@ -16,7 +16,8 @@ namespace mist::registry {
 namespace {
 
 constexpr int kMaxRedirects = 10;
-constexpr auto kTimeout = std::chrono::minutes(1);
+constexpr std::chrono::minutes kPatience{1};
+constexpr std::uint64_t kSlowestServer = 256 << 10;  // bytes per second, of the largest file
 
 Status check_url(const std::string& url, PlainHttp plain) {
   constexpr std::string_view kPlain = "http://";
@@ -55,6 +56,20 @@ Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std
           "ask whoever runs the repository: it may lead to public servers, and from https only to https");
 }
 
+// A server that sends a byte now and then is never idle, and never done.
+Context bounded(std::uint64_t most, const Context& caller) {
+  return caller.with_timeout(kPatience + std::chrono::seconds(most / kSlowestServer));
+}
+
+// That time is over: the server is as good as away, and the caller has time left for what is kept.
+Result<http::Response> sent(http::Transport& transport, const http::Request& request, const Context& context,
+                            const Context& caller) {
+  Result<http::Response> answer = transport.send(request, context);
+  if (!answer && answer.error().kind == ErrorKind::Timeout && caller.check())
+    answer.error().kind = ErrorKind::Retryable;
+  return answer;
+}
+
 bool is_page(const http::Response& response) {
   if (http::find_header(response.headers, "content-type").starts_with("text/html")) return true;
   return trim(response.body).starts_with('<');
@@ -85,7 +100,7 @@ Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport,
 Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::string& url,
                                        const FileValidators& known, const Context& caller,
                                        const FileReach& reach, std::uint64_t most) {
-  const Context context = caller.with_timeout(kTimeout);
+  const Context context = bounded(most, caller);
   std::string from = reach.repository;
   std::string at = url;
   for (int i = 0; i <= kMaxRedirects; ++i) {
@@ -94,8 +109,8 @@ Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::st
     if (!reach.repository.empty()) {
       MIST_TRY(request.public_only, judged_hop(reach, from, request.url));
     }
-    Result<http::Response> answer =
-        transport.send(request, context).in(fmt::format("while fetching {}", config::redact_urls(url)));
+    Result<http::Response> answer = sent(transport, request, context, caller)
+                                        .in(fmt::format("while fetching {}", config::redact_urls(url)));
     if (!answer && request.public_only)
       return sent_elsewhere(std::move(answer).error(), without_login(reach.repository));
     MIST_TRY(http::Response response, std::move(answer));

@@ -28,7 +28,8 @@ struct FileReach {
 
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
 /// Errors: Invalid (a URL that isn't https, or http to this machine; one that the repository may not lead to;
-/// too large), Forbidden, Retryable (network, a server that fails), Timeout, Cancelled. `most`: bytes.
+/// too large), Forbidden, Retryable (network, a server that fails, or takes longer than `most` bytes may),
+/// Timeout (of the context), Cancelled. `most`: bytes.
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
                                                      const Context& context, const FileReach& reach = {},
                                                      std::uint64_t most = kMaxPackageBytes);

@@ -95,6 +95,34 @@ TEST(RemoteFile, ARepositoryLeadsToPublicServers) {
     EXPECT_EQ(request.public_only, !request.url.starts_with("https://charts.example/")) << request.url;
 }
 
+TEST(RemoteFile, AServerThatHangsIsAwayAsLongAsTheCallerHasTime) {
+  const auto hang = [](const http::Request&, const Context&) -> Result<http::Response> {
+    return error(ErrorKind::Timeout, "it took too long");
+  };
+  mist::testing::FakeTransport web;
+  web.otherwise(hang);
+  EXPECT_EQ(fetch_remote_file(web, "https://a.example/x", Context()).error().kind, ErrorKind::Retryable);
+  const Context over = Context().with_timeout(Duration::zero());
+  EXPECT_EQ(fetch_remote_file(web, "https://a.example/x", over).error().kind, ErrorKind::Timeout);
+}
+
+TEST(RemoteFile, ALargerFileMayTakeLonger) {
+  const auto time_for = [](std::uint64_t most) {
+    Duration left{};
+    mist::testing::FakeTransport web;
+    web.otherwise([&](const http::Request&, const Context& context) {
+      left = context.remaining().value_or(Duration::zero());
+      return http::Response{.status = 200, .body = "x"};
+    });
+    EXPECT_TRUE(fetch_remote_file(web, "https://a.example/x", Context(), {}, most).ok());
+    return left;
+  };
+  const Duration small = time_for(1 << 10), large = time_for(64 << 20);
+  // 25 MiB at 3 Mbit/s.
+  EXPECT_GT(large, std::chrono::seconds(70));
+  EXPECT_LT(small, large);
+}
+
 TEST(RemoteFile, FailuresSayWhatToDo) {
   mist::testing::FakeTransport web;
   web.reply(403).reply(503);
