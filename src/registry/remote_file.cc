@@ -70,6 +70,17 @@ Result<http::Response> sent(http::Transport& transport, const http::Request& req
   return answer;
 }
 
+// An address that a server sends us to names no user. Where it stays with the same server, that of the
+// address before is meant for it too, as in Helm; no other server gets it.
+std::string with_user_of(const std::string& from, std::string to) {
+  const auto before = http::Url::parse(from.substr(0, from.find('#')));
+  const auto next = http::Url::parse(to.substr(0, to.find('#')));
+  if (!before || !next || before->user.empty() || !next->user.empty() || before->origin() != next->origin())
+    return to;
+  std::string with_user = next->str();
+  return with_user.insert(with_user.find("://") + 3, before->user + "@");
+}
+
 bool is_page(const http::Response& response) {
   if (http::find_header(response.headers, "content-type").starts_with("text/html")) return true;
   return trim(response.body).starts_with('<');
@@ -116,7 +127,8 @@ Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::st
     MIST_TRY(http::Response response, std::move(answer));
     const std::string_view next = http::find_header(response.headers, "location");
     if (response.status >= 300 && response.status < 400 && !next.empty()) {
-      from = std::exchange(at, http::resolved_url(at, next));
+      std::string to = with_user_of(at, http::resolved_url(at, next));
+      from = std::exchange(at, std::move(to));
       continue;
     }
     if (response.status == 304 && known != FileValidators{})

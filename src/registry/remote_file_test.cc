@@ -8,6 +8,7 @@
 namespace mist::registry {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string fetch(mist::testing::FakeTransport& web, const std::string& url) {
@@ -93,6 +94,21 @@ TEST(RemoteFile, ARepositoryLeadsToPublicServers) {
   ASSERT_EQ(web.count(), 5u);
   for (const http::Request& request : web.requests())
     EXPECT_EQ(request.public_only, !request.url.starts_with("https://charts.example/")) << request.url;
+}
+
+TEST(RemoteFile, CredentialsFollowARedirectWithinTheirServerAlone) {
+  mist::testing::FakeTransport web;
+  web.reply(302, "", {{"Location", "https://a.example/y?z=1"}})
+      .reply(302, "", {{"Location", "//a.example:443/z"}})
+      .reply(302, "", {{"Location", "https://a.example:8443/x"}})
+      .reply(302, "", {{"Location", "https://a.example/x"}})
+      .reply(200, "kind: A\n");
+  EXPECT_EQ(fetch(web, "https://u:p@a.example/x"), "kind: A\n");
+  std::vector<std::string> urls;
+  for (const http::Request& request : web.requests()) urls.push_back(request.url);
+  EXPECT_THAT(urls,
+              ElementsAre("https://u:p@a.example/x", "https://u:p@a.example/y?z=1", "https://u:p@a.example/z",
+                          "https://a.example:8443/x", "https://a.example/x"));
 }
 
 TEST(RemoteFile, AServerThatHangsIsAwayAsLongAsTheCallerHasTime) {
