@@ -71,6 +71,15 @@ PackageIndex packages_in(const ChartIndex& index) {
   return PackageIndex(std::move(entries));
 }
 
+// What is wrong with the archive says more than that the index can't be asked for again; unless the version
+// may be in the newer one, or that contradicts what was used before.
+Error without_newer(Error read, Error newer, const Context& context) {
+  if (read.kind == ErrorKind::NotFound || newer.kind == ErrorKind::Conflict || !context.check()) return newer;
+  read.because += fmt::format("{}its index can't be read again: {}", read.because.empty() ? "" : "; ",
+                              escape_controls(newer.to_line()));
+  return read;
+}
+
 class HelmView final : public RegistryView {
  public:
   HelmView(std::string name, ChartServer server, Path directory, FileSystem& files, EventSink& events,
@@ -111,8 +120,9 @@ class HelmView final : public RegistryView {
     // A version that came later, or an index that has been repaired since.
     using enum ErrorKind;
     if (read || (read.error().kind != NotFound && read.error().kind != Invalid)) return read;
-    MIST_TRY(const ReadIndex newer, fetch(context, accept));
-    return newer.kept.text == index.kept.text ? std::move(read) : read_in(newer.charts, reference, context);
+    const Result<ReadIndex> newer = fetch(context, accept);
+    if (!newer) return without_newer(std::move(read).error(), newer.error(), context);
+    return newer->kept.text == index.kept.text ? std::move(read) : read_in(newer->charts, reference, context);
   }
 
   Result<PackageIndex> index(const Context& context, const Accept& accept) override {

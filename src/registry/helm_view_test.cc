@@ -23,6 +23,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Forwarding final : public http::Transport {
  public:
@@ -251,6 +252,21 @@ TEST_F(HelmRegistry, AnArchiveThatIsNotTheOneOfTheIndexIsRefused) {
   add();
   archives["/stable/db-1.0.0.tgz"] = "evil";
   EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("isn't the chart db 1.0.0 of its index"));
+}
+
+TEST_F(HelmRegistry, AWrongArchiveIsNamedWhileTheIndexCannotBeAskedForAgain) {
+  add();
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  archives["/stable/db-1.0.0.tgz"] = "evil";
+  web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+    if (request.url.ends_with("index.yaml")) return http::Response{.status = 503, .headers = {}, .body = {}};
+    return answer(request);
+  });
+  const std::string wrong = fetch("shop/db:1.0.0");
+  EXPECT_THAT(wrong, HasSubstr("isn't the chart db 1.0.0 of its index"));
+  EXPECT_THAT(wrong, HasSubstr("the server answered 503"));
+  // A version may have come since.
+  EXPECT_THAT(fetch("shop/db:9.0.0"), Not(HasSubstr("there is no version")));
 }
 
 TEST_F(HelmRegistry, AKeptIndexDoesNotOutliveItsRepair) {
