@@ -17,8 +17,9 @@ namespace {
 
 using encoding::Value;
 
-// One line of JSON with the validators and the index's digest, then the index as it came: it is written
-// without a sync, so a machine that stops may leave a part of it. SnapshotStore::bound() knows that name.
+// One line of JSON with the validators, the index's digest, and that it is doubted (doubt_state), then the
+// index as it came: it is written without a sync, so a machine that stops may leave a part of it.
+// SnapshotStore::bound() knows that name.
 constexpr std::string_view kCurrent = "current";
 constexpr std::uint64_t kMaxKept = std::uint64_t{65} << 20;
 
@@ -28,7 +29,8 @@ struct KeptIndex {
 
   FileValidators validators;
   std::string text;
-  std::string state;  // the text's digest: indexes have tens of MiB, so it is computed once
+  std::string state;     // the text's digest: indexes have tens of MiB, so it is computed once
+  bool doubted = false;  // has no validators then: a forged index may have come with those of the right one
 };
 
 struct ReadIndex {
@@ -37,9 +39,10 @@ struct ReadIndex {
 };
 
 std::string to_file(const KeptIndex& kept) {
-  const Value line = Value::object({{"etag", kept.validators.etag},
-                                    {"lastModified", kept.validators.last_modified},
-                                    {"sha256", kept.state}});
+  Value line = Value::object({{"etag", kept.validators.etag},
+                              {"lastModified", kept.validators.last_modified},
+                              {"sha256", kept.state}});
+  if (kept.doubted) line.set("doubted", true);
   return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
 }
 
@@ -58,6 +61,7 @@ std::optional<KeptIndex> from_file(const std::string& text) {
     kept.validators = {};
   else if (line->string_at("sha256") != kept.state)
     return std::nullopt;
+  kept.doubted = line->find("doubted") != nullptr;
   return kept;
 }
 
@@ -134,9 +138,9 @@ class HelmView final : public RegistryView {
   Result<RegistryFile> file(const std::string& /*path*/, const std::string& known, const Context& context,
                             const Accept& accept) override {
     std::optional<KeptIndex> kept = kept_index();
-    if (!kept) {
-      MIST_TRY(ReadIndex fetched, fetch(context, accept));
-      kept = std::move(fetched.kept);
+    if (!kept || kept->doubted) {
+      MIST_TRY(ReadIndex newest, newest_index(context, accept));
+      kept = std::move(newest.kept);
     }
     RegistryFile file;
     file.state = kept->state;
@@ -149,8 +153,13 @@ class HelmView final : public RegistryView {
     return index ? packages_in(index->charts) : PackageIndex(std::vector<TreeEntry>());
   }
 
-  // The next look at it asks the server.
-  void forget_state() override { (void)files_.remove(directory_ / kCurrent); }
+  void doubt_state() override {
+    std::optional<KeptIndex> kept = kept_index();
+    if (!kept || kept->doubted) return;
+    kept->validators = {};
+    kept->doubted = true;
+    if (!keep(*kept)) (void)files_.remove(directory_ / kCurrent);
+  }
 
   Result<Moved> update(const Context& context, const Accept& accept) override {
     const std::optional<KeptIndex> before = kept_index();
@@ -194,8 +203,8 @@ class HelmView final : public RegistryView {
 
   Result<ReadIndex> some_index(const Context& context, const Accept& accept) {
     std::optional<ReadIndex> known = readable_index();
-    if (known) return *std::move(known);
-    return fetch(context, accept);
+    if (known && !known->kept.doubted) return *std::move(known);
+    return newest_index(context, accept);
   }
 
   // The kept index will do while the server is away.
@@ -225,8 +234,12 @@ class HelmView final : public RegistryView {
     MIST_TRY(ChartIndex charts, ChartIndex::parse(kept.text, server_));
     MIST_TRY_VOID(accept(State(*this, charts, context)));
     MIST_TRY_VOID(config::make_private_directory(files_, directory_));
-    MIST_TRY_VOID(files_.write(directory_ / kCurrent, to_file(kept), {.mode = 0600, .durable = false}));
+    MIST_TRY_VOID(keep(kept));
     return ReadIndex{std::move(kept), std::move(charts)};
+  }
+
+  Status keep(const KeptIndex& kept) {
+    return files_.write(directory_ / kCurrent, to_file(kept), {.mode = 0600, .durable = false});
   }
 
   // Only the version as it is written.

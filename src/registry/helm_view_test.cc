@@ -457,6 +457,37 @@ TEST_F(SignedCharts, AnIndexThatLedToRefusedBytesIsAskedForAgain) {
   EXPECT_TRUE(repaired->verdict.judged);
 }
 
+TEST_F(SignedCharts, TheIndexStaysIfTheNetworkFailsWhileTheyAreJudged) {
+  add();
+  ASSERT_TRUE(open().update("shop", Context()).ok());
+  const std::string kept = *files.read(kept_index());
+  web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+    if (request.url.ends_with(".prov")) return error(ErrorKind::Retryable, "charts.example does not answer");
+    return answer(request);
+  });
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("charts.example does not answer"));
+  EXPECT_EQ(*files.read(kept_index()), kept);
+}
+
+TEST_F(HelmRegistry, AnIndexThatLedToRefusedBytesWillDoWhileTheServerIsAway) {
+  add();
+  const std::string wrong = fmt::format("shop/db:1.0.0@{}", crypto::sha256("another").str());
+  EXPECT_THAT(fetch(wrong), HasSubstr("error"));
+  away = true;
+  const auto listed = open().list_versions("shop", "db", Context());
+  ASSERT_TRUE(listed.ok()) << listed.error().to_line();
+  EXPECT_THAT(*listed, ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+  EXPECT_THAT(events.messages.back(), HasSubstr("is taken as it was"));
+  // Nothing but the whole index confirms it.
+  away = false;
+  const std::size_t before = web.count();
+  EXPECT_TRUE(open().list_versions("shop", "db", Context()).ok());
+  ASSERT_EQ(web.count(), before + 1);
+  EXPECT_TRUE(http::find_header(web.requests().back().headers, "If-None-Match").empty());
+  EXPECT_TRUE(open().list_versions("shop", "db", Context()).ok());
+  EXPECT_EQ(web.count(), before + 1);
+}
+
 TEST_F(SignedCharts, OnceVerifiedStaySignedByTheSameKey) {
   add();
   ASSERT_TRUE(files.remove(paths.trust_policy()).ok());

@@ -11,20 +11,11 @@
 namespace mist::registry {
 namespace {
 
-// The state of a registry goes with the package that it led to, unless that is taken.
-class UnlessRefused {
- public:
-  explicit UnlessRefused(RegistryView& view) : view_(&view) {}
-  UnlessRefused(const UnlessRefused&) = delete;
-  UnlessRefused& operator=(const UnlessRefused&) = delete;
-  ~UnlessRefused() {
-    if (view_ != nullptr) view_->forget_state();
-  }
-  void stays() { view_ = nullptr; }
-
- private:
-  RegistryView* view_;
-};
+// Of bytes, or of what is said of them; not a failure that may be over the next time.
+bool is_refusal(ErrorKind kind) {
+  using enum ErrorKind;
+  return kind == Forbidden || kind == Conflict || kind == Invalid;
+}
 
 }  // namespace
 
@@ -93,23 +84,28 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
       }
   }
   MIST_TRY(ReadPackage read, view->read(reference, context, accept));
-  UnlessRefused state(*view);
   const crypto::Digest digest = digest_of(read.content);
-  MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
-  MIST_TRY_VOID(check_trust(*view, reference, read.content, digest, judged, context));
   Fetched fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
-  if (may_keep) {
-    MIST_TRY(const bool keeps, may_keep(fetched));
-    if (!keeps) return fetched;
-  }
-  MIST_TRY_VOID(known_.record(reference.registry, pin,
-                              {.reference = key,
-                               .digest = digest,
-                               .is_tree = std::holds_alternative<PackageTree>(fetched.content),
-                               .object = read.object,
-                               .origin = fetched.origin}));
-  if (view->is_remote()) known_.keep(digest, fetched.content);
-  state.stays();
+  // Whether the version is known by these bytes from now on.
+  const auto take = [&]() -> Result<bool> {
+    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
+    MIST_TRY_VOID(check_trust(*view, reference, fetched.content, digest, judged, context));
+    if (may_keep) {
+      MIST_TRY(const bool keeps, may_keep(fetched));
+      if (!keeps) return false;
+    }
+    MIST_TRY_VOID(known_.record(reference.registry, pin,
+                                {.reference = key,
+                                 .digest = digest,
+                                 .is_tree = std::holds_alternative<PackageTree>(fetched.content),
+                                 .object = read.object,
+                                 .origin = fetched.origin}));
+    return true;
+  };
+  const Result<bool> taken = take();
+  if (taken ? !*taken : is_refusal(taken.error().kind)) view->doubt_state();
+  if (!taken) return taken.error();
+  if (*taken && view->is_remote()) known_.keep(digest, fetched.content);
   return fetched;
 }
 

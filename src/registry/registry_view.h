@@ -85,9 +85,10 @@ class RegistryView {
   };
   /// `accept` sees the new state first; when it fails, the old one stays.
   virtual Result<Moved> update(const Context& context, const Accept& accept) = 0;
-  /// After a package that it led to was refused. Where a state may be had again at any time, it isn't kept:
-  /// what somebody else had put into it would outlive the repair.
-  virtual void forget_state() {}
+  /// After a package that it led to was refused. Where a state may be had again at any time, it is asked for
+  /// anew before it is used again: what somebody else had put into it would outlive the repair. While the
+  /// server is away, it will do.
+  virtual void doubt_state() {}
 };
 
 /// The view of a configured registry, through its default remote. `web`: how chart repositories are reached.
