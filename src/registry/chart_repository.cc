@@ -100,6 +100,16 @@ std::string ChartVersion::provenance_url() const {
   return fmt::format("{}{}{}", url.substr(0, end), trust::kProvenanceEnding, url.substr(end));
 }
 
+Status check_index_digest(const ChartVersion& version, std::span<const crypto::Digest> digests) {
+  const auto is_said = [&](const crypto::Digest& digest) { return digest.hex() == version.digest; };
+  if (version.digest.empty() || std::ranges::any_of(digests, is_said)) return {};
+  return error(ErrorKind::Invalid, "{} isn't the chart {} {} of its index", shown(version.url),
+               escape_controls(version.chart), escape_controls(version.version))
+      .with_because(fmt::format("its SHA-256 is {}, and the index says {}", digests.front().hex(),
+                                escape_controls(version.digest)))
+      .with_hint("somebody changed one of them: ask the owner of the repository");
+}
+
 Status DownloadedChart::check_is_it(std::string_view index) const {
   const std::string place = shown(version_.url);
   MIST_TRY(const ChartFiles chart, unpack_chart(archive_, place));
@@ -228,13 +238,8 @@ Result<ChartVersion> ChartIndex::newest(const std::string& chart, const std::str
 Result<DownloadedChart> ChartIndex::download(http::Transport& transport, const ChartVersion& version,
                                              const Context& context) const {
   MIST_TRY(std::string archive, must_fetch(transport, server_, version.url, context));
-  const std::string digest = crypto::sha256(archive).hex();
-  if (!version.digest.empty() && digest != version.digest)
-    return error(ErrorKind::Invalid, "{} isn't the chart {} {} of its index", shown(version.url),
-                 escape_controls(version.chart), escape_controls(version.version))
-        .with_because(
-            fmt::format("its SHA-256 is {}, and the index says {}", digest, escape_controls(version.digest)))
-        .with_hint("somebody changed one of them: ask the owner of the repository");
+  const crypto::Digest digest = crypto::sha256(archive);
+  MIST_TRY_VOID(check_index_digest(version, std::span(&digest, 1)));
   return DownloadedChart(server_, version, std::move(archive));
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,10 @@ struct ChartVersion {
   std::string file_name() const;       ///< what Helm calls the archive in charts/
   std::string provenance_url() const;  ///< of the file beside it
 };
+
+/// Succeeds if the index says one of `digests` for the chart, or none. The first is that of the archive.
+/// Errors: Invalid.
+Status check_index_digest(const ChartVersion& version, std::span<const crypto::Digest> digests);
 
 /// A chart as its repository gave it out, whoever signed it. Registries::checked_archive gives its bytes to
 /// those that use them.

@@ -245,6 +245,62 @@ TEST_F(OciRegistries, NothingIsPinnedOfAChartThatIsNotTheDependency) {
   EXPECT_EQ(repaired->version, "1.4.0");
 }
 
+// A chart repository at https://charts.example, whose entry leads to the registry.
+class ListedInAChartRepository : public OciRegistries {
+ protected:
+  ListedInAChartRepository() {
+    remote.before = [this](const http::Request& request) -> std::optional<http::Response> {
+      if (!request.url.starts_with("https://charts.example/")) return std::nullopt;
+      return http::Response{.status = 200,
+                            .headers = {},
+                            .body = fmt::format("entries: {{shop: [{{version: 1.4.0, {}}}]}}\n", entry)};
+    };
+  }
+  std::string fetch_listed(const std::string& url, const std::string& digest = {}) {
+    entry = fmt::format("urls: ['{}'], digest: '{}'", url, digest);
+    Registries registries(world());
+    SubchartSource source(
+        {.registries = registries, .transport = [this] { return std::make_unique<ToMemory>(remote.web); }},
+        temp.path());
+    const ChartDependency locked{"shop", "1.4.0", "https://charts.example"};
+    const auto packed = source.fetch(locked, Context());
+    return packed ? packed->version : packed.error().to_line();
+  }
+
+  const PackageTree tree{{{"Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.4.0\n"}}};
+  const std::string archive = *pack_chart(tree, "shop");
+  const crypto::Digest manifest = remote.publish(
+      "1.4.0", oci::chart_artifact(archive, encoding::Value::object({{"name", "shop"}, {"version", "1.4.0"}}),
+                                   {}, ""));
+  const std::string there = std::string(kShopReference) + ":1.4.0";
+  std::string entry;
+};
+
+TEST_F(ListedInAChartRepository, AChartHasTheDigestThatItsEntrySays) {
+  const std::string refused = fetch_listed(there, crypto::sha256("another").hex());
+  EXPECT_NE(refused.find("isn't the chart shop 1.4.0 of its index"), std::string::npos) << refused;
+  EXPECT_EQ(fetch_listed(there, crypto::sha256(archive).hex()), "1.4.0");
+  EXPECT_EQ(fetch_listed(there, manifest.str()), "1.4.0");
+  EXPECT_EQ(fetch_listed(there), "1.4.0");
+  const std::string range = fetch_listed(std::string(kShopReference) + ":^1");
+  EXPECT_NE(range.find("is a range"), std::string::npos) << range;
+}
+
+TEST_F(ListedInAChartRepository, AnEntryLeadsToRegistriesAsToFiles) {
+  for (const char* url : {"oci://localhost:5000/team/shop:1.4.0", "oci://127.0.0.1/team/shop:1.4.0"}) {
+    const std::size_t before = remote.web.count();
+    const std::string refused = fetch_listed(url);
+    EXPECT_NE(refused.find("can't be trusted"), std::string::npos) << refused;
+    EXPECT_EQ(remote.web.count(), before + 1) << "the index alone";
+  }
+  ASSERT_EQ(fetch_listed(there), "1.4.0");
+  EXPECT_TRUE(remote.web.requests().back().public_only);
+  // The user named that one.
+  ASSERT_TRUE(Registries(world()).add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  ASSERT_EQ(fetch_listed(there), "1.4.0");
+  EXPECT_FALSE(remote.web.requests().back().public_only);
+}
+
 TEST_F(OciRegistries, AManifestIsReadWhereverItsTagIs) {
   const crypto::Digest locked = remote.publish("1.4.0", module("a"));
   const PackageRef reference = *PackageRef::parse(fmt::format("{}:1.4.0", kShopReference));

@@ -43,19 +43,6 @@ http::Request file_request(const std::string& url, const FileValidators& known, 
 
 std::string without_login(std::string_view url) { return escape_controls(config::redact_urls(url)); }
 
-// Whether the address that the repository leads to must be public.
-Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to) {
-  const auto repository = http::Url::parse(reach.repository.substr(0, reach.repository.find('#')));
-  const auto url = http::Url::parse(to);
-  if (repository && url && may_follow(repository->authority(), from, *url))
-    return must_be_public(repository->origin(), *url, reach.resolve);
-  return error(ErrorKind::Invalid, "{} leads to an address that can't be trusted",
-               without_login(reach.repository))
-      .with_because(without_login(to))
-      .with_hint(
-          "ask whoever runs the repository: it may lead to public servers, and from https only to https");
-}
-
 // A server that sends a byte now and then is never idle, and never done.
 Context bounded(std::uint64_t most, const Context& caller) {
   return caller.with_timeout(kPatience + std::chrono::seconds(most / kSlowestServer));
@@ -100,6 +87,18 @@ Error refused(const std::string& url, int status) {
 }
 
 }  // namespace
+
+Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to) {
+  const auto repository = http::Url::parse(reach.repository.substr(0, reach.repository.find('#')));
+  const auto url = http::Url::parse(to);
+  if (repository && url && may_follow(repository->authority(), from, *url))
+    return must_be_public(repository->origin(), *url, reach.resolve);
+  return error(ErrorKind::Invalid, "{} leads to an address that can't be trusted",
+               without_login(reach.repository))
+      .with_because(without_login(to))
+      .with_hint(
+          "ask whoever runs the repository: it may lead to public servers, and from https only to https");
+}
 
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
                                                      const Context& context, const FileReach& reach,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/context.h"
 #include "base/result.h"
@@ -25,6 +26,10 @@ struct FileReach {
   std::string repository = {};
   http::Resolver resolve = http::resolve_host;
 };
+
+/// Whether a request to `to`, where the answer from `from` leads, must be http::Request::public_only; `reach`
+/// has a repository. Errors: Invalid (it may not lead there).
+Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to);
 
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
 /// Errors: Invalid (a URL that isn't https, or http to this machine; one that the repository may not lead to;

@@ -1,7 +1,9 @@
 #include "registry/subchart_source.h"
 
 #include <algorithm>
+#include <set>
 #include <variant>
+#include <vector>
 
 #include "base/text.h"
 #include "config/redact.h"
@@ -181,34 +183,59 @@ Result<Fetched> SubchartSource::fetched_from_oci(const PackageRef& reference, co
   return std::move(verified.package);
 }
 
-Result<std::string> SubchartSource::from_oci(const std::string& reference, const CheckArchive& check,
+Result<std::string> SubchartSource::from_oci(const oci::Reference& reference, const CheckArchive& check,
                                              const Context& context) {
-  MIST_TRY(const oci::Reference parsed, oci::Reference::parse(reference));
   std::optional<std::string> archive;
   // Before the tag is pinned, and signers are remembered: a wrong chart would refuse the right one.
   const MayKeep keeps = [&](const Fetched& fetched) -> Result<bool> {
     const auto* const tree = std::get_if<PackageTree>(&fetched.content);
-    if (tree == nullptr || tree->files.size() != 1)
-      return error(ErrorKind::Invalid, "{} is not a chart", parsed.str())
+    const auto* const there = std::get_if<oci::Reference>(&fetched.resolved.form());
+    if (tree == nullptr || tree->files.size() != 1 || there == nullptr)
+      return error(ErrorKind::Invalid, "{} is not a chart", reference.str())
           .with_hint("charts are pushed with helm push, or with mistctl push");
-    MIST_TRY_VOID(check(tree->files.front().bytes));
+    MIST_TRY_VOID(check(tree->files.front().bytes, there->digest));
     archive = tree->files.front().bytes;
     return true;
   };
-  MIST_TRY_VOID(fetched_from_oci(PackageRef(parsed), keeps, context));
+  MIST_TRY_VOID(fetched_from_oci(PackageRef(reference), keeps, context));
   return *std::move(archive);
+}
+
+// An index leads to OCI registries no further than to files, since they are asked with this user's
+// credentials; but to those that the configuration names.
+Result<oci::Reference> SubchartSource::oci_reference(const ChartServer& server,
+                                                     const ChartVersion& version) const {
+  MIST_TRY(oci::Reference there, oci::Reference::parse(version.url));
+  if (!there.range.empty())
+    return error(ErrorKind::Invalid, "{} is a range, and the index of {} has it for the chart {} {}",
+                 there.str(), repository_text(server.url), escape_controls(version.chart),
+                 escape_controls(version.version))
+        .with_hint("ask the owner of the repository: an entry of its index leads to one version");
+  if (server.leads == LeadsTo::Anywhere) return there;
+  const std::string address = fmt::format("https://{}/", oci::api_host(there.repository.host));
+  MIST_TRY(const bool is_limited, judged_hop({.repository = server.url}, server.url, address));
+  MIST_TRY(const std::set<std::string> configured, world_.registries.configured_hosts());
+  there.repository.public_only = is_limited && !configured.contains(there.repository.host_name());
+  return there;
 }
 
 Result<std::string> SubchartSource::from_repository(const ChartIndex& index, const ChartVersion& version,
                                                     const Context& context) {
   if (version.url.starts_with(oci::kScheme)) {
-    const auto check = [&](const std::string& archive) -> Status {
+    MIST_TRY(const oci::Reference there, oci_reference(index.server(), version));
+    const auto check = [&](const std::string& archive,
+                           const std::optional<crypto::Digest>& manifest) -> Status {
+      // Helm writes the digest of the archive into an index. Others that list an OCI registry write that of
+      // the manifest, by which the registry names the chart.
+      std::vector<crypto::Digest> digests{crypto::sha256(archive)};
+      if (manifest) digests.push_back(*manifest);
+      MIST_TRY_VOID(check_index_digest(version, digests));
       // --verify is held there already.
       MIST_TRY_VOID(
           world_.registries.checked_archive({index.server(), version, archive}, web(), nullptr, context));
       return {};
     };
-    return from_oci(version.url, check, context);
+    return from_oci(there, check, context);
   }
   MIST_TRY(DownloadedChart chart, index.download(web(), version, context));
   return world_.registries.checked_archive(std::move(chart), web(), world_.keyring, context);
@@ -228,9 +255,11 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
   }
   if (locked.repository.starts_with(oci::kScheme)) {
     packed.file = fmt::format("{}-{}.tgz", locked.name, locked.version);
-    const std::string reference =
-        fmt::format("{}:{}", oci_place(locked), oci::tag_of_version(locked.version));
-    const auto check = [&](const std::string& archive) -> Status {
+    MIST_TRY(
+        const oci::Reference reference,
+        oci::Reference::parse(fmt::format("{}:{}", oci_place(locked), oci::tag_of_version(locked.version))));
+    const auto check = [&](const std::string& archive,
+                           const std::optional<crypto::Digest>& /*manifest*/) -> Status {
       MIST_TRY(const ChartFiles chart, unpack_chart(archive, packed.file));
       MIST_TRY_VOID(check_is_it(locked, chart.manifest));
       MIST_TRY_VOID(check_tagged_version(locked, chart.manifest));
