@@ -772,6 +772,31 @@ TEST_F(SoftEdgeTest, WhileTheOneWhoAnswersIsReplacedThereIsNoDefault) {
   settle_softly();
 }
 
+// The record has it as soon as something else is written, however long it has to wait itself.
+TEST_F(SoftEdgeTest, AnObjectThatWasOnlyPlannedWasNeverThere) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {r: read, a: own, c: own, s: http, flag: value, x: own}
+also:
+  - {from: instance, to: a}
+  - {from: instance, to: c}
+  - {from: instance, to: r}
+  - {from: instance, to: s}
+  - {from: instance, to: flag}
+  - {from: instance, to: x, given: flag}
+sequence:
+  - {from: r, to: a}
+  - {from: a, to: s, until: present}
+  - {from: s, to: flag, gate: soft, extract: {enabled: {path: enabled, default: true}}}
+  - {from: c, to: x, until: present}
+)");
+  carry_out(play());
+  ASSERT_NE(record.find({"v1", "ConfigMap", "shop", "a"}), nullptr) << "planned";
+  carry_out(play());
+  EXPECT_TRUE(objects.contains("x"));
+  EXPECT_FALSE(objects.contains("a"));
+}
+
 TEST_F(SoftEdgeTest, AFunctionThatFailsGivesNoDefault) {
   settle_softly();
   failing = "s";

@@ -281,9 +281,13 @@ bool Survey::is_known(const SequenceEdge& edge) const {
 // An object that is only not ready, as in a rolling update, may answer again in a moment as it did before.
 bool Survey::was_there(graph::Node node) const {
   const std::string& name = blueprint_.nodes()[node].name;
+  // One that was only planned never was.
+  const auto was_made = [&](const Recorded& each) {
+    return each.node == name && !(each.hash.empty() && world_.observe(each.id, true).absent());
+  };
   return std::ranges::any_of(facts_[node].members,
                              [](const Member& each) { return each.observed.there(); }) ||
-         std::ranges::any_of(record_.objects, [&](const Recorded& each) { return each.node == name; });
+         std::ranges::any_of(record_.objects, was_made);
 }
 
 bool Survey::is_certain(const ObjectId& id, const Observation& observed) const {
