@@ -33,10 +33,12 @@ kube::ProxyRequest request_of(const HttpQuestion& question) {
           .limit = reconcile::kMostAnswer};
 }
 
-// The interval, doubled with each failure in a row. As long as nobody knows whether there is an answer, what
-// needs it waits, so that is found out soon.
+// Doubled with each failure in a row: of a source that has answered, the interval. As long as there is no
+// answer, what needs it waits, so that it is noticed soon.
 Duration pause_after(const HttpQuestion& question, const HttpAnswer& answer, int failures) {
-  if (!answer.body && !answer.stale) return std::min(question.interval, kUnknownPause);
+  if (!answer.body)
+    return doubled_pause(std::min(question.interval, kUnknownPause), std::max(failures - 1, 0),
+                         kLongestPause);
   return doubled_pause(question.interval, failures, std::max(question.interval, kLongestPause));
 }
 

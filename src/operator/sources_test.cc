@@ -1,0 +1,132 @@
+#include "operator/sources.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "kube/service_proxy.h"
+#include "testing/client_with_logs.h"
+#include "testing/fake_clock.h"
+#include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
+#include "testing/yaml.h"
+
+namespace mist::operator_ {
+namespace {
+
+using namespace std::chrono_literals;
+using reconcile::HttpAnswer;
+using reconcile::HttpQuestion;
+using testing::yaml;
+
+const Item kItem{"app", {"default", "web"}};
+
+// The Service "web" answers as a test says, each other one with {}.
+class AnsweringClient final : public testing::ClientWithLogs, public kube::ServiceProxy {
+ public:
+  using ClientWithLogs::ClientWithLogs;
+
+  void answer(std::string body) {
+    const std::lock_guard lock(mutex_);
+    body_ = std::move(body);
+  }
+  /// From now on: "refused 1", "refused 2", …
+  void refuse() {
+    const std::lock_guard lock(mutex_);
+    body_.reset();
+  }
+
+  Result<std::string> proxied_get(const kube::ProxyRequest& request, const Context&) override {
+    const std::lock_guard lock(mutex_);
+    if (request.name != "web") return std::string("{}");
+    if (body_) return *body_;
+    return error(ErrorKind::Retryable, "refused {}.", ++refusals_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<std::string> body_;
+  int refusals_ = 0;
+};
+
+class SourcesTest : public ::testing::Test {
+ protected:
+  static HttpQuestion question(const std::string& service, Duration interval) {
+    return {.target = HttpQuestion::Target::Service,
+            .ns = "default",
+            .name = service,
+            .scheme = "http",
+            .port = "8080",
+            .path = "/",
+            .interval = interval,
+            .timeout = 5s};
+  }
+  template <typename Condition>
+  static bool soon(const Condition& condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+
+  // A look at the instance.
+  HttpAnswer look() {
+    sources_.begin();
+    HttpAnswer answer = sources_.ask(kItem, "s", question("web", interval_));
+    sources_.finish(kItem);
+    return answer;
+  }
+  // Those who wait for a time look at the clock again, as for anything that is added.
+  void pass(Duration time) {
+    clock_.advance(time);
+    sources_.ask({"app", {"default", fmt::format("other-{}", ++others_)}}, "s", question("other", 1000h));
+  }
+  // The next try fails. Its event comes before it is done with, which look() waits for.
+  void fails_after(Duration time) {
+    const std::string words = fmt::format("refused {}.", ++failures_);
+    pass(time);
+    ASSERT_TRUE(soon([&] { return events_.has(words); })) << words;
+    look();
+  }
+  void answers(const std::string& body) {
+    client_.answer(body);
+    ASSERT_TRUE(soon([&] { return look().body == yaml(body); }));
+  }
+
+  testing::FakeCluster cluster_;
+  AnsweringClient client_{cluster_};
+  testing::FakeClock clock_;
+  testing::RecordedEvents events_;
+  Duration interval_ = 30s;
+  int others_ = 0, failures_ = 0;
+  Sources sources_{client_, clock_, events_, [](const Item&) {}};
+};
+
+// As a program that takes its time to listen, whatever the interval is.
+TEST_F(SourcesTest, IsAskedSoonUntilItHasAnswered) {
+  interval_ = 1h;
+  look();
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s, 96s, 192s, 300s, 300s}) fails_after(pause);
+  client_.answer("{}");
+  pass(300s);
+  EXPECT_TRUE(soon([&] { return look().body == yaml("{}"); }));
+}
+
+TEST_F(SourcesTest, BelievesItsAnswerUntilThreeTriesInARowFail) {
+  answers("{}");
+  client_.refuse();
+  fails_after(30s);
+  fails_after(60s);
+  EXPECT_FALSE(look().stale);
+  fails_after(120s);
+  EXPECT_TRUE(look().stale);
+  EXPECT_EQ(look().body, yaml("{}"));
+}
+
+}  // namespace
+}  // namespace mist::operator_
