@@ -200,7 +200,7 @@ class Controller::State {
     observer.finish(trouble.has_value());
     loaded.answers.finish(item.instance, world_.clock.steady_now());
     memory.troubles.finish();
-    if (!trouble) actor->sources.finish(item);
+    if (!trouble) actor->sources.finish(item, kept_sources(blueprint.get(), plan));
     const SteadyTime now = world_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
       if (each.state != NodeState::Deleting) memory.wanted(each.node, each.wanted, now);
@@ -223,6 +223,17 @@ class Controller::State {
     for (const auto& next : {memory.next(began), memory.troubles.next(), rests_until})
       if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
     return trouble ? Status(*std::move(trouble)) : Status();
+  }
+
+  // The HTTP nodes that may ask again: all but those that surely aren't wanted.
+  static std::set<std::string> kept_sources(const blueprint::Blueprint* blueprint, const Plan& plan) {
+    std::set<std::string> names;
+    if (blueprint == nullptr) return names;
+    for (const blueprint::Node& each : blueprint->nodes())
+      if (each.type == blueprint::NodeType::Http) names.insert(each.name);
+    for (const NodeReport& each : plan.nodes)
+      if (each.wanted == graph::Truth::False && each.state != NodeState::Deleting) names.erase(each.node);
+    return names;
   }
 
   // A server that takes long, as with a webhook that doesn't answer, must not keep all workers: for a while

@@ -18,6 +18,8 @@ constexpr std::size_t kMostSenders = 16;
 // As many tries in a row have to fail until an answer is no longer believed, or is known to be missing: one
 // lost packet is no news.
 constexpr int kMostFailures = 3;
+// And a program that was just started has that long until it is known to have no answer.
+constexpr Duration kLeastSilence = std::chrono::minutes(1);
 constexpr Duration kLongestPause = std::chrono::minutes(5);
 constexpr Duration kUnknownPause = std::chrono::seconds(3);
 
@@ -33,19 +35,10 @@ kube::ProxyRequest request_of(const HttpQuestion& question) {
           .limit = reconcile::kMostAnswer};
 }
 
-// Doubled with each failure in a row: of a source that has answered, the interval. As long as there is no
-// answer, what needs it waits, so that it is noticed soon.
-Duration pause_after(const HttpQuestion& question, const HttpAnswer& answer, int failures) {
-  if (!answer.body)
-    return doubled_pause(std::min(question.interval, kUnknownPause), std::max(failures - 1, 0),
-                         kLongestPause);
-  return doubled_pause(question.interval, failures, std::max(question.interval, kLongestPause));
-}
-
 }  // namespace
 
 Sources::Sources(kube::Client& client, Clock& clock, EventSink& events, Observer::Wake wake)
-    : client_(client), events_(events), wake_(std::move(wake)), queue_(clock) {}
+    : client_(client), clock_(clock), events_(events), wake_(std::move(wake)), queue_(clock) {}
 
 Sources::~Sources() {
   for (std::jthread& each : senders_) each.request_stop();
@@ -56,33 +49,61 @@ HttpAnswer Sources::ask(const Item& item, const std::string& node, const HttpQue
   const Key key{item, node};
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = sources_.try_emplace(key, Source{.question = question});
-  if (!is_new && entry->second.question == question) return entry->second.answer;
-  entry->second = {.question = question};
+  Source& source = entry->second;
+  const bool is_asked = !is_new && source.question == question;
+  if (is_asked && !source.rests) return source.answer;
+  if (!is_asked) source = {.question = question};
+  begin_turn(key, source);
+  return source.answer;
+}
+
+void Sources::begin_turn(const Key& key, Source& source) {
+  source.rests = false;
+  source.turn = ++turns_;
+  source.since = clock_.steady_now();
   queue_.add(key);
   if (senders_.size() < std::min(sources_.size(), kMostSenders))
     senders_.emplace_back([this](const std::stop_token& stop) { work(stop); });
-  return {};
 }
 
-void Sources::finish(const Item& item) {
+void Sources::finish(const Item& item, const std::set<std::string>& kept) {
   const std::lock_guard lock(mutex_);
-  for (auto at = sources_.lower_bound({item, {}}); at != sources_.end() && at->first.first == item;)
-    at = asking_.contains(at->first.second) ? std::next(at) : sources_.erase(at);
+  for (auto at = sources_.lower_bound({item, {}}); at != sources_.end() && at->first.first == item;) {
+    const std::string& node = at->first.second;
+    if (!asking_.contains(node) && !kept.contains(node)) {
+      at = sources_.erase(at);
+      continue;
+    }
+    if (Source& source = at->second; !asking_.contains(node) && !source.rests)
+      source = {.question = std::move(source.question),
+                .before = source.before ? std::move(source.before) : std::move(source.answer.body),
+                .rests = true};
+    ++at;
+  }
+}
+
+bool Sources::answered(const Item& item, const std::string& node) {
+  const std::lock_guard lock(mutex_);
+  const auto source = sources_.find({item, node});
+  return source != sources_.end() && (source->second.before || source->second.answer.body);
 }
 
 void Sources::work(const std::stop_token& stop) {
   while (const std::optional<Key> key = queue_.take(stop)) {
     std::optional<HttpQuestion> question;
+    std::uint64_t turn = 0;
     {
       const std::lock_guard lock(mutex_);
-      if (const auto source = sources_.find(*key); source != sources_.end())
+      if (const auto source = sources_.find(*key); source != sources_.end() && !source->second.rests) {
         question = source->second.question;
+        turn = source->second.turn;
+      }
     }
     // Without a question nobody asks any more.
     if (question) {
       const Result<Value> answer = send(*question, stop);
       if (stop.stop_requested()) return;
-      take(*key, *question, answer);
+      take(*key, turn, answer);
     }
     queue_.succeeded(*key);
   }
@@ -99,30 +120,45 @@ Result<Value> Sources::send(const HttpQuestion& question, const std::stop_token&
   return value;
 }
 
-void Sources::take(const Key& key, const HttpQuestion& question, const Result<Value>& answer) {
+void Sources::take(const Key& key, std::uint64_t turn, const Result<Value>& answer) {
   const std::lock_guard lock(mutex_);
   const auto found = sources_.find(key);
-  // Its next question is in the queue already.
-  if (found == sources_.end() || found->second.question != question) return;
+  // The question of its next turn is in the queue already.
+  if (found == sources_.end() || found->second.turn != turn) return;
   Source& source = found->second;
-  HttpAnswer now = source.answer;
+  const HttpAnswer was = source.answer;
   if (answer.ok()) {
     source.failures = 0;
-    now = {.body = *answer};
+    source.before.reset();
+    source.answer = {.body = *answer};
   } else {
-    ++source.failures;
-    now.failure = answer.error().because.empty()
-                      ? answer.error().message
-                      : fmt::format("{}: {}", answer.error().message, answer.error().because);
-    now.stale = source.failures >= kMostFailures;
+    fail(source, answer.error());
     events_.debug(fmt::format("{} of {}/{}: {}", key.second, key.first.instance.first,
-                              key.first.instance.second, now.failure));
+                              key.first.instance.second, source.answer.failure));
   }
-  const bool is_news = now.body != source.answer.body || now.failure != source.answer.failure ||
-                       now.stale != source.answer.stale;
-  source.answer = std::move(now);
-  queue_.add(key, pause_after(question, source.answer, source.failures));
-  if (is_news) wake_(key.first);
+  queue_.add(key, pause_after(source));
+  if (source.answer.body != was.body || source.answer.failure != was.failure ||
+      source.answer.stale != was.stale)
+    wake_(key.first);
+}
+
+void Sources::fail(Source& source, const Error& failure) const {
+  ++source.failures;
+  source.answer.failure =
+      failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
+  const bool may_just_begin = source.is_unanswered() && clock_.steady_now() - source.since < kLeastSilence;
+  source.answer.stale = source.failures >= kMostFailures && !may_just_begin;
+  // It is as if it had never rested.
+  if (source.answer.stale && source.before) source.answer.body = source.before;
+}
+
+// Doubled with each failure in a row: of a source that has answered, the interval. As long as there is no
+// answer, what needs it waits, so that it is noticed soon.
+Duration Sources::pause_after(const Source& source) {
+  const Duration interval = source.question.interval;
+  if (source.is_unanswered())
+    return doubled_pause(std::min(interval, kUnknownPause), std::max(source.failures - 1, 0), kLongestPause);
+  return doubled_pause(interval, source.failures, std::max(interval, kLongestPause));
 }
 
 }  // namespace mist::operator_

@@ -1,10 +1,13 @@
 #pragma once
 // The answers of HTTP nodes: each Service or Pod that an instance asks is asked at its interval, for as long
 // as the instance asks. An answer that differs wakes the instance; one that doesn't costs nothing more. A
-// source that fails is asked less often. One thread asks; a few of its own send.
+// source that fails is asked less often. One that can't be asked for a while, as its node waits for
+// something, rests, and what it answered before is remembered. One thread asks; a few of its own send.
 
+#include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -31,32 +34,46 @@ class Sources {
   /// The answer as it is known; the first time it will be known in a moment.
   reconcile::HttpAnswer ask(const Item& item, const std::string& node,
                             const reconcile::HttpQuestion& question);
-  /// Questions that it no longer asks aren't sent any more.
-  void finish(const Item& item);
+  /// Questions that it no longer asks aren't sent any more. `kept`: the nodes that may ask again. An
+  /// earlier answer is none then, but it is known that there was one.
+  void finish(const Item& item, const std::set<std::string>& kept);
+  /// Whether a node that asks, or may ask again, ever had an answer.
+  bool answered(const Item& item, const std::string& node);
   void forget(const Item& item) {
     asking_.clear();
-    finish(item);
+    finish(item, {});
   }
 
  private:
   using Key = std::pair<Item, std::string>;
   struct Source {
     reconcile::HttpQuestion question;
+    std::uint64_t turn = 0;  // an answer that was asked for in another one says nothing about now
+    SteadyTime since{};      // this turn began
     reconcile::HttpAnswer answer = {};
     int failures = 0;
+    std::optional<Value> before = {};  // of an earlier turn, as long as this one has no answer
+    bool rests = false;
+
+    bool is_unanswered() const { return before || !answer.body; }
   };
 
+  void begin_turn(const Key& key, Source& source);
   void work(const std::stop_token& stop);
   Result<Value> send(const reconcile::HttpQuestion& question, const std::stop_token& stop) const;
-  void take(const Key& key, const reconcile::HttpQuestion& question, const Result<Value>& answer);
+  void take(const Key& key, std::uint64_t turn, const Result<Value>& answer);
+  void fail(Source& source, const Error& failure) const;
+  static Duration pause_after(const Source& source);
 
   kube::Client& client_;
+  Clock& clock_;
   EventSink& events_;
   const Observer::Wake wake_;
   WorkQueue<Key> queue_;
   std::set<std::string> asking_;  // the asking thread's: nodes of the instance that is looked at
   std::mutex mutex_;
   std::map<Key, Source> sources_;      // guarded by mutex_
+  std::uint64_t turns_ = 0;            // guarded by mutex_
   std::vector<std::jthread> senders_;  // begin with the first source; they use what stands above
 };
 

@@ -39,10 +39,15 @@ class AnsweringClient final : public testing::ClientWithLogs, public kube::Servi
     const std::lock_guard lock(mutex_);
     body_.reset();
   }
+  int tries() const {
+    const std::lock_guard lock(mutex_);
+    return tries_;
+  }
 
   Result<std::string> proxied_get(const kube::ProxyRequest& request, const Context&) override {
     const std::lock_guard lock(mutex_);
     if (request.name != "web") return std::string("{}");
+    ++tries_;
     if (body_) return *body_;
     return error(ErrorKind::Retryable, "refused {}.", ++refusals_);
   }
@@ -50,7 +55,7 @@ class AnsweringClient final : public testing::ClientWithLogs, public kube::Servi
  private:
   mutable std::mutex mutex_;
   std::optional<std::string> body_;
-  int refusals_ = 0;
+  int tries_ = 0, refusals_ = 0;
 };
 
 class SourcesTest : public ::testing::Test {
@@ -74,17 +79,23 @@ class SourcesTest : public ::testing::Test {
     return false;
   }
 
-  // A look at the instance.
+  // A look at the instance in which the edges of the node hold.
   HttpAnswer look() {
     sources_.begin();
     HttpAnswer answer = sources_.ask(kItem, "s", question("web", interval_));
-    sources_.finish(kItem);
+    sources_.finish(kItem, {"s"});
     return answer;
+  }
+  // One in which they don't.
+  void rest() {
+    sources_.begin();
+    sources_.finish(kItem, {"s"});
   }
   // Those who wait for a time look at the clock again, as for anything that is added.
   void pass(Duration time) {
     clock_.advance(time);
-    sources_.ask({"app", {"default", fmt::format("other-{}", ++others_)}}, "s", question("other", 1000h));
+    other_ = {"app", {"default", fmt::format("other-{}", ++others_)}};
+    sources_.ask(other_, "s", question("other", 1000h));
   }
   // The next try fails. Its event comes before it is done with, which look() waits for.
   void fails_after(Duration time) {
@@ -103,9 +114,47 @@ class SourcesTest : public ::testing::Test {
   testing::FakeClock clock_;
   testing::RecordedEvents events_;
   Duration interval_ = 30s;
+  Item other_;
   int others_ = 0, failures_ = 0;
   Sources sources_{client_, clock_, events_, [](const Item&) {}};
 };
+
+// As in a rolling update: three tries may fail in the first seconds.
+TEST_F(SourcesTest, RemembersWhatItAnsweredBeforeItRested) {
+  answers("{\"enabled\": true}");
+  client_.refuse();
+  rest();
+  rest();
+  EXPECT_TRUE(sources_.answered(kItem, "s"));
+  const int before = client_.tries();
+  pass(1h);
+  ASSERT_TRUE(soon([&] { return sources_.answered(other_, "s"); }));
+  EXPECT_EQ(client_.tries(), before) << "nobody asks it";
+  EXPECT_FALSE(look().body) << "it says nothing about what is there now";
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s}) {
+    fails_after(pause);
+    EXPECT_FALSE(look().body);
+    EXPECT_FALSE(look().stale);
+  }
+  rest();
+  EXPECT_EQ(look().failure, "") << "it is asked anew";
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s}) fails_after(pause);
+  EXPECT_EQ(look().body, yaml("{enabled: true}")) << "as if it had never rested";
+  EXPECT_TRUE(look().stale);
+  client_.answer("{\"enabled\": false}");
+  pass(96s);
+  EXPECT_TRUE(soon([&] { return look().body == yaml("{enabled: false}"); }));
+  EXPECT_FALSE(look().stale);
+}
+
+TEST_F(SourcesTest, ForgetsANodeThatMayNotAskAgain) {
+  answers("{}");
+  sources_.begin();
+  sources_.finish(kItem, {});
+  EXPECT_FALSE(sources_.answered(kItem, "s"));
+  client_.refuse();
+  EXPECT_FALSE(look().body);
+}
 
 // As a program that takes its time to listen, whatever the interval is.
 TEST_F(SourcesTest, IsAskedSoonUntilItHasAnswered) {
@@ -115,6 +164,19 @@ TEST_F(SourcesTest, IsAskedSoonUntilItHasAnswered) {
   client_.answer("{}");
   pass(300s);
   EXPECT_TRUE(soon([&] { return look().body == yaml("{}"); }));
+}
+
+TEST_F(SourcesTest, HasNoAnswerOnceItWasSilentForAMinute) {
+  look();
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s}) {
+    fails_after(pause);
+    EXPECT_FALSE(look().stale);
+    EXPECT_NE(look().failure, "");
+  }
+  fails_after(48s);
+  EXPECT_TRUE(look().stale);
+  EXPECT_FALSE(look().body);
+  EXPECT_FALSE(sources_.answered(kItem, "s"));
 }
 
 TEST_F(SourcesTest, BelievesItsAnswerUntilThreeTriesInARowFail) {

@@ -772,6 +772,28 @@ TEST_F(SoftEdgeTest, WhileTheOneWhoAnswersIsReplacedThereIsNoDefault) {
   settle_softly();
 }
 
+// The same where its function needs a value of what is replaced.
+TEST_F(SoftEdgeTest, WhileAValueForTheQuestionIsAwayThereIsNoDefault) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: own, s: http, flag: value, x: own}
+also:
+  - {from: instance, to: a}
+  - {from: instance, to: s}
+  - {from: instance, to: flag}
+  - {from: instance, to: x, given: flag}
+sequence:
+  - {from: a, to: s, until: present, extract: {address: data.ip}}
+  - {from: s, to: flag, gate: soft, extract: {enabled: {path: enabled, default: false}}}
+)");
+  settle_softly();
+  objects.erase("a");
+  play();
+  EXPECT_TRUE(last.deletes.empty());
+  EXPECT_EQ(report("flag").state, NodeState::Waiting);
+  settle_softly();
+}
+
 // The record has it as soon as something else is written, however long it has to wait itself.
 TEST_F(SoftEdgeTest, AnObjectThatWasOnlyPlannedWasNeverThere) {
   describe(R"(

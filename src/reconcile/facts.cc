@@ -168,7 +168,13 @@ void Survey::look_at(graph::Node node) {
   Facts& facts = facts_[node];
   if (wanted_[node] == Truth::False) return;
   Value environment = Value::object({{"instance", for_functions(instance_)}});
-  if (!gather(node, environment)) return;
+  if (!gather(node, environment)) {
+    // An object that is there is known not to have the value.
+    if (blueprint_.nodes()[node].type == NodeType::Http && facts.waits_on && !facts_[*facts.waits_on].live &&
+        was_there(*facts.waits_on))
+      facts.known = false;
+    return;
+  }
   auto made = world_.make(blueprint_.nodes()[node].name, environment);
   if (!made.ok()) return fail(facts, made.error().to_line());
   facts.made = Facts::Made::Yes;
