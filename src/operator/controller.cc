@@ -399,6 +399,7 @@ class Controller::State {
             [&, this](const std::string& node, const reconcile::HttpQuestion& question) {
               return actor.sources.ask(item, node, question);
             },
+        .answered = [&](const std::string& node) { return actor.sources.answered(item, node); },
         .held = [&, this](
                     const ObjectId& id,
                     const std::string& hash) { return memory.held(id, hash, world_.clock.steady_now()); },

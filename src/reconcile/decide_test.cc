@@ -709,6 +709,7 @@ sequence:
         return node == "s" && node != failing ? yaml("{service: web, port: 8080}") : make(node, environment);
       };
     soft.ask = [this](const std::string&, const HttpQuestion&) { return answer; };
+    soft.answered = [this](const std::string&) { return has_answered; };
     soft.observe = [observe = soft.observe, this](const ObjectId& id, bool owned) {
       if (id.name == unseen) return Observation{Observation::State::Unknown, {}, "forbidden"};
       return observe(id, owned);
@@ -729,7 +730,7 @@ sequence:
     EXPECT_EQ(report("x").detail, "whether it is wanted is not known yet");
   }
 
-  bool is_wanted = true, unserved = false;
+  bool is_wanted = true, unserved = false, has_answered = false;
   HttpAnswer answer = {.body = yaml("{enabled: true}")};
   std::optional<Value::Array> listed = Value::Array();
   std::string unseen;
@@ -791,6 +792,31 @@ sequence:
   play();
   EXPECT_TRUE(last.deletes.empty());
   EXPECT_EQ(report("flag").state, NodeState::Waiting);
+  settle_softly();
+}
+
+// It isn't recorded, so only those whom it has answered know that it was there.
+TEST_F(SoftEdgeTest, WhileAnObjectOfOthersIsReplacedThereIsNoDefault) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: read, s: http, flag: value, x: own}
+also:
+  - {from: instance, to: a}
+  - {from: instance, to: s}
+  - {from: instance, to: flag}
+  - {from: instance, to: x, given: flag}
+sequence:
+  - {from: a, to: s, until: present}
+  - {from: s, to: flag, gate: soft, extract: {enabled: {path: enabled, default: false}}}
+)");
+  objects["a"] = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}");
+  settle_softly();
+  objects.erase("a");
+  has_answered = true;
+  expect_nothing_happens();
+  EXPECT_EQ(report("flag").state, NodeState::Waiting);
+  has_answered = false;
+  is_wanted = false;
   settle_softly();
 }
 

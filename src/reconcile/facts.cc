@@ -170,8 +170,8 @@ void Survey::look_at(graph::Node node) {
   Value environment = Value::object({{"instance", for_functions(instance_)}});
   if (!gather(node, environment)) {
     // An object that is there is known not to have the value.
-    if (blueprint_.nodes()[node].type == NodeType::Http && facts.waits_on && !facts_[*facts.waits_on].live &&
-        was_there(*facts.waits_on))
+    if (blueprint_.nodes()[node].type == NodeType::Http && facts.waits_on &&
+        (facts_[*facts.waits_on].live ? has_answered(node) : may_answer_again(node, *facts.waits_on)))
       facts.known = false;
     return;
   }
@@ -284,7 +284,6 @@ bool Survey::is_known(const SequenceEdge& edge) const {
   return facts_[edge.from].known;
 }
 
-// An object that is only not ready, as in a rolling update, may answer again in a moment as it did before.
 bool Survey::was_there(graph::Node node) const {
   const std::string& name = blueprint_.nodes()[node].name;
   // One that was only planned never was.
@@ -294,6 +293,16 @@ bool Survey::was_there(graph::Node node) const {
   return std::ranges::any_of(facts_[node].members,
                              [](const Member& each) { return each.observed.there(); }) ||
          std::ranges::any_of(record_.objects, was_made);
+}
+
+// Of an HTTP node that waits for another one. An object that is only not ready, as in a rolling update, or
+// that is replaced, may answer in a moment as it did before.
+bool Survey::may_answer_again(graph::Node node, graph::Node on) const {
+  return was_there(on) || has_answered(node);
+}
+
+bool Survey::has_answered(graph::Node node) const {
+  return world_.answered && world_.answered(blueprint_.nodes()[node].name);
 }
 
 bool Survey::is_certain(const ObjectId& id, const Observation& observed) const {
@@ -429,7 +438,7 @@ void Survey::take_answer(graph::Node node, const Value& made) {
     std::string why;
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
     facts.known = wanted_[node] == Truth::True && wanted_[edge.from] != Truth::Unknown && is_known(edge) &&
-                  !was_there(edge.from);
+                  !may_answer_again(node, edge.from);
     facts.why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
     return;
   }

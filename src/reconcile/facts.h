@@ -109,6 +109,8 @@ class Survey {
                                          const blueprint::Extraction& extraction) const;
   std::optional<Value> recorded_objects(graph::Node node) const;
   bool was_there(graph::Node node) const;
+  bool may_answer_again(graph::Node node, graph::Node on) const;
+  bool has_answered(graph::Node node) const;
   bool is_certain(const ObjectId& id, const Observation& observed) const;
   std::string uncertain_record(graph::Node node) const;
   bool is_known(const blueprint::SequenceEdge& edge) const;
