@@ -36,6 +36,8 @@
 namespace mist::releases {
 namespace {
 
+// Of a spec that can't be read as a whole.
+constexpr Duration kUnreadInterval = std::chrono::minutes(10);
 constexpr std::size_t kMostExports = std::size_t{32} * 1024;
 // Of the finalizer.
 constexpr std::string_view kFinalizerManager = "mistletoe-operator-releases";
@@ -107,13 +109,15 @@ class Visit {
     if (terminating && !has_finalizer(object_)) return Look{};
     if (terminating) return take_down();
     auto read = spec_of(object_);
-    if (!read.ok()) return gives_up(reason::kInvalidSpec, read.error());
+    if (!read.ok()) return gives_up_unread(read.error());
     spec_ = *std::move(read);
     if (spec_.suspend) return says({.suspended = true});
-    if (const std::optional<Key> elder = others_.elder(object_))
+    if (const std::optional<Key> elder = others_.elder(object_)) {
+      notice_absence_idly();
       return gives_up(reason::kDuplicate,
                       error(ErrorKind::Conflict, "Release {} keeps the release {} already", display(*elder),
                             spec_.release.display()));
+    }
     MIST_TRY(std::optional<Look> waits, wait_for_dependencies());
     if (waits) return *std::move(waits);
     auto client = client_of(spec_.account);
@@ -137,14 +141,29 @@ class Visit {
     return look;
   }
 
-  // Nothing is done until somebody changes something.
+  // Nothing is done until somebody changes something. Whether its release is still there is looked at all the
+  // same: nothing wakes it when that is uninstalled by hand.
+  Look idles(const Report& report) {
+    Look look = says(report);
+    if (client_ == nullptr || absent_ || !had_it()) look.again.reset();
+    return look;
+  }
+
   Look gives_up(std::string_view reason, const Error& failure) {
     const std::string words = words_of(failure, Hints::Yes);
     tell_once(reason, words);
-    Look look =
-        says({.ready = "False", .reason = reason, .message = words, .stalled = words, .absent = absent_});
-    look.again.reset();
-    return look;
+    return idles({.ready = "False", .reason = reason, .message = words, .stalled = words, .absent = absent_});
+  }
+
+  // Its deletion needs less, which says where its release is, and as whom to look there.
+  Look gives_up_unread(const Error& failure) {
+    auto read = spec_of_deletion(object_);
+    if (read.ok() && !read->suspend && read->on_delete == OnDelete::Uninstall) {
+      spec_ = *std::move(read);
+      spec_.interval = kUnreadInterval;
+      notice_absence_idly();
+    }
+    return gives_up(reason::kInvalidSpec, failure);
   }
 
   Result<Look> fails(std::string_view reason, const Error& failure) {
@@ -170,6 +189,14 @@ class Visit {
     const action::Environment here = environment();
     const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
     absent_ = state.ok() && !state->anchor && has_no_record(here);
+  }
+
+  // Of a look that needs its account for nothing else.
+  void notice_absence_idly() {
+    auto client = client_of(spec_.account);
+    if (!client.ok()) return;
+    client_ = *std::move(client);
+    notice_absence();
   }
 
   // Derived forms of secrets first: part of one may be another secret, unchanged.
@@ -205,10 +232,7 @@ class Visit {
       // It may have become ready before that was heard.
       other = others_.find(on);
       if (other && is_ready(*other)) continue;
-      if (auto client = client_of(spec_.account); client.ok()) {
-        client_ = *std::move(client);
-        notice_absence();
-      }
+      notice_absence_idly();
       if (const std::string cycle = cycle_of(key_, others_); !cycle.empty())
         return std::optional(
             gives_up(reason::kDependency, error(ErrorKind::Invalid, "it waits for itself: {}", cycle)));
@@ -216,12 +240,10 @@ class Visit {
       const std::string why = !other                   ? "there is no such Release"
                               : on.first == key_.first ? ready_words(*other)
                                                        : "it is not ready";
-      Look look = says({.ready = "False",
-                        .reason = reason::kDependency,
-                        .message = fmt::format("waits for Release {}: {}", display(on), why),
-                        .absent = absent_});
-      look.again.reset();
-      return std::optional(std::move(look));
+      return std::optional(idles({.ready = "False",
+                                  .reason = reason::kDependency,
+                                  .message = fmt::format("waits for Release {}: {}", display(on), why),
+                                  .absent = absent_}));
     }
     return std::optional<Look>();
   }

@@ -82,7 +82,7 @@ class KeeperTest : public testing::ReleaseWorld {
                          .default_account = ""});
     auto look = keeper.look(
         object,
-        {[](const Key&) { return std::optional<Value>(); }, [](const Value&) { return std::optional<Key>(); },
+        {[](const Key&) { return std::optional<Value>(); }, [this](const Value&) { return elder; },
          [](const Key&, const Key&) {}},
         [](const Value&) {}, Context());
     EXPECT_TRUE(look.ok()) << look.error().to_line();
@@ -134,6 +134,7 @@ class KeeperTest : public testing::ReleaseWorld {
   }
 
   testing::RecordedEvents told;
+  std::optional<Key> elder;
 
  private:
   HostFileSystem files_;
@@ -249,14 +250,39 @@ TEST_F(KeeperTest, NoticesThatItsReleaseIsGoneWhileItWaitsForAnother) {
   object["status"].set("appliedGeneration", 1);
   see(object);
   EXPECT_TRUE(is_owned(object)) << "the release is there";
+  EXPECT_EQ(look(object).again, Duration(10min)) << "nothing wakes it when somebody uninstalls that";
   ASSERT_TRUE(uninstall_now().ok());
   see(object);
   EXPECT_FALSE(is_owned(object));
   EXPECT_EQ(apimachinery::condition_of(object, "Ready")->string_at("reason"), reason::kDependency);
+  EXPECT_FALSE(look(object).again);
   install_as("", "");
   object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
   EXPECT_FALSE(look(object).failed);
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "one"));
+}
+
+TEST_F(KeeperTest, NoticesThatItsReleaseIsGoneWhereItHasGivenUp) {
+  for (const auto& [spec, reason] : std::initializer_list<std::pair<std::string, std::string_view>>{
+           {"  retries: many\n", reason::kInvalidSpec}, {"", reason::kDuplicate}}) {
+    elder = std::nullopt;
+    if (reason == reason::kDuplicate) elder = Key{"default", "elder"};
+    Value object = wanted(spec);
+    object["status"].set("appliedGeneration", 1);
+    see(object);
+    EXPECT_TRUE(is_owned(object)) << "the release is there: " << reason;
+    EXPECT_EQ(look(object).again, Duration(10min)) << reason;
+    ASSERT_TRUE(uninstall_now().ok());
+    see(object);
+    EXPECT_FALSE(is_owned(object)) << reason;
+    EXPECT_EQ(apimachinery::condition_of(object, "Ready")->string_at("reason"), reason);
+    EXPECT_FALSE(look(object).again) << reason;
+    install_as("", "");
+    elder = std::nullopt;
+    object["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+    EXPECT_FALSE(look(object).failed);
+    EXPECT_TRUE(cluster.has("ConfigMap", "default", "one")) << reason;
+  }
 }
 
 // It was uninstalled by hand, and another Release made it anew, while this one could look at nothing.
