@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "reconcile/lost_record.h"
 #include "reconcile/marks.h"
+#include "reconcile/node_kinds.h"
 #include "reconcile/prune.h"
 #include "reconcile/status.h"
 
@@ -447,12 +448,9 @@ class Reconciler {
                                         const std::map<graph::Node, std::vector<Recorded>>& ahead) const {
     const bool is_recorded =
         std::ranges::find(recorded_.objects, told(node).name, &Recorded::node) != recorded_.objects.end();
-    if (survey_.of(node).made != Facts::Made::Pending || is_recorded || !world_.identities) return {};
-    const auto inputs = survey_.inputs(node);
-    if (!inputs) return {};
-    const std::optional<Value> named =
-        world_.identities(told(node).name, inputs->environment, inputs->unknown);
-    if (!named || !named->is_array()) return {};
+    if (survey_.of(node).made != Facts::Made::Pending || is_recorded) return {};
+    const auto ids = ids_to_come(node);
+    if (!ids) return {};
     std::set<std::string> uses;
     for (const std::size_t i : blueprint_.edges_into(node)) {
       const blueprint::SequenceEdge& edge = blueprint_.sequence()[i];
@@ -467,13 +465,25 @@ class Reconciler {
         }
     }
     std::vector<Recorded> entries;
-    for (const Value& object : named->as_array())
+    for (const ObjectId& id : *ids)
       entries.push_back({.node = told(node).name,
-                         .id = id_of(object),
+                         .id = id,
                          .after = survey_.after(node),
                          .uses = {uses.begin(), uses.end()},
                          .policy = told(node).policy});
     return entries;
+  }
+
+  // Of a node that can't be called now, if their names don't depend on the values that are missing.
+  std::optional<std::vector<ObjectId>> ids_to_come(graph::Node node) const {
+    const auto inputs = world_.identities ? survey_.inputs(node) : std::nullopt;
+    if (!inputs) return std::nullopt;
+    const std::optional<Value> named =
+        world_.identities(told(node).name, inputs->environment, inputs->unknown);
+    if (!named || !named->is_array()) return std::nullopt;
+    std::vector<ObjectId> ids;
+    for (const Value& object : named->as_array()) ids.push_back(id_of(object));
+    return ids;
   }
 
   // Values of nodes for the instance's status. One that isn't known now stays as it was: an operator that
@@ -522,9 +532,66 @@ class Reconciler {
       const bool stays = looked_at.contains(each.id.key()) || cannot_be_judged(each) ||
                          may_be_wanted(each.id) || is_still_somebodys(each);
       const Truth elsewhere = stays ? Truth::Unknown : wanted_elsewhere(each);
-      if (elsewhere == Truth::Unknown) plan_.record.objects.push_back(each);
-      if (elsewhere == Truth::False) going_.push_back(each);
+      const std::string* const maker = elsewhere == Truth::False ? maker_to_come(each) : nullptr;
+      if (elsewhere == Truth::Unknown || maker != nullptr) plan_.record.objects.push_back(each);
+      if (maker != nullptr) plan_.undecided.emplace_back(each.id, *maker);
+      if (elsewhere == Truth::False && maker == nullptr) going_.push_back(each);
     }
+  }
+
+  // A wanted node that can't be called now.
+  struct Maker {
+    std::string node;
+    std::optional<std::vector<ObjectId>> ids = {};
+    std::optional<std::set<ObjectKind>> kinds = {};  // where `ids` aren't known
+
+    // In whatever version or group: its kind may have moved.
+    bool may_make(const ObjectId& id) const {
+      if (ids)
+        return std::ranges::any_of(*ids, [&](const ObjectId& each) {
+          return std::tie(each.kind, each.ns, each.name) == std::tie(id.kind, id.ns, id.name);
+        });
+      return !kinds || std::ranges::find(*kinds, id.kind, &ObjectKind::kind) != kinds->end();
+    }
+  };
+
+  const std::vector<Maker>& makers_to_come() {
+    if (makers_) return *makers_;
+    makers_.emplace();
+    if (!world_.identities && !world_.kinds) return *makers_;
+    for (const graph::Node node : blueprint_.order()) {
+      if (!told(node).keeps_objects() || survey_.wanted(node) == Truth::False ||
+          survey_.of(node).made == Facts::Made::Yes)
+        continue;
+      Maker& maker = makers_->emplace_back(Maker{told(node).name});
+      maker.ids = ids_to_come(node);
+      if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, world_);
+    }
+    return *makers_;
+  }
+
+  // The node that may make that object once it can be called, as where a revision moves an object to a node
+  // that needs values. In a moment it would be made again, empty. Null: there is none.
+  const std::string* maker_to_come(const Recorded& each) {
+    const std::optional<graph::Node> node = blueprint_.node_called(each.node);
+    if (node && (!told(*node).keeps_objects() || is_to_be_gone(*node))) return nullptr;
+    const Observation observed = world_.observe(each.id, true);
+    if (observed.absent()) return nullptr;
+    if (observed.there() &&
+        (!is_instances(observed.object, uid_) || apimachinery::is_terminating(observed.object)))
+      return nullptr;
+    const std::vector<Maker>& makers = makers_to_come();
+    const auto found =
+        std::ranges::find_if(makers, [&](const Maker& maker) { return maker.may_make(each.id); });
+    return found == makers.end() ? nullptr : &found->node;
+  }
+
+  // Something waits until its objects are gone, perhaps the node that would make them again.
+  bool is_to_be_gone(graph::Node node) const {
+    return std::ranges::any_of(blueprint_.sequence(), [&](const blueprint::SequenceEdge& edge) {
+      return edge.from == node && edge.gate != blueprint::Gate::Soft &&
+             (edge.until == blueprint::Condition::Gone || edge.until == blueprint::Condition::Terminating);
+    });
   }
 
   // Whether the same object is wanted as another kind, or in another group. Where nobody can look there now,
@@ -604,6 +671,7 @@ class Reconciler {
   const Survey survey_;
   std::vector<NodeReport> reports_;
   std::vector<Recorded> going_;
+  std::optional<std::vector<Maker>> makers_;  // once somebody has asked for them
   Plan plan_;
 };
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reconcile/facts.h"
@@ -82,7 +83,9 @@ struct Plan {
   std::vector<Delete> deletes;
   std::vector<Release> releases;
   std::vector<NodeReport> nodes;  ///< by name; then what is going
-  bool finished = false;          ///< of an instance that is being deleted: nothing of it is left
+  /// Objects that no node makes now, and the node that can't be called now and may make each.
+  std::vector<std::pair<ObjectId, std::string>> undecided = {};
+  bool finished = false;  ///< of an instance that is being deleted: nothing of it is left
   bool suspended = false;
   bool unkept = false;  ///< there is no blueprint: it stays as it is
   /// Its record has all that carries the mark of the instance, as far as that can be found out.

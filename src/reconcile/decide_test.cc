@@ -454,6 +454,106 @@ TEST_F(ReconcileTest, PrunesWhatNothingWantsAnyMore) {
   EXPECT_EQ(report("b").state, NodeState::NotWanted);
 }
 
+// A revision gives the object db a node of its own, which needs a value that isn't there yet.
+class MovedObjectTest : public ReconcileTest {
+ protected:
+  void SetUp() override {
+    describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {all: own}
+also: [{from: instance, to: all}]
+)");
+    carry_out(play());
+    ASSERT_TRUE(play().writes_nothing());
+    describe_revision("");
+    makes = {"web"};
+  }
+  void describe_revision(std::string_view more_edges) {
+    describe(fmt::format(R"(
+kind: {{group: example.com, version: v1, kind: App}}
+nodes: {{all: own, secret: own, db: own}}
+also: [{{from: instance, to: all}}, {{from: instance, to: secret}}, {{from: instance, to: db}}]
+sequence: [{{from: secret, to: db, until: present, extract: {{address: data.password}}}}{}]
+)",
+                         more_edges));
+  }
+  const Plan& play() {
+    World moved = world();
+    moved.make = [make = moved.make, this](const std::string& node,
+                                           const Value& environment) -> Result<Value> {
+      if (node != "all") return make(node, environment);
+      Value::Array all;
+      for (const std::string& each : makes) {
+        MIST_TRY(Value object, make(each, environment));
+        all.push_back(std::move(object));
+      }
+      return Value(std::move(all));
+    };
+    moved.identities = [this](const std::string&, const Value&, const std::vector<std::string>&) {
+      return names;
+    };
+    moved.kinds = [this](const std::string&, const Value&, const std::vector<std::string>&) { return kinds; };
+    last = decide(blueprint, instance, record, moved);
+    return last;
+  }
+  std::string message() const {
+    return std::string(status_of(last, instance, "2026-01-01T00:00:00Z")
+                           .find("conditions")
+                           ->as_array()[0]
+                           .string_at("message"));
+  }
+  void expect_it_stays() {
+    for (int round = 0; round < 3; ++round) carry_out(play());
+    EXPECT_THAT(deleted, IsEmpty());
+    ASSERT_NE(record.find({"v1", "ConfigMap", "shop", "db"}), nullptr);
+    EXPECT_EQ(record.find({"v1", "ConfigMap", "shop", "db"})->node, "all");
+    EXPECT_THAT(message(), EndsWith("; not deleted before it is known what db will make: ConfigMap shop/db"));
+    applied.clear();
+    objects["secret"]["data"].set("password", "x");
+    for (int round = 0; round < 3; ++round) carry_out(play());
+    EXPECT_THAT(applied, ElementsAre("db"));
+    EXPECT_THAT(deleted, IsEmpty());
+    EXPECT_EQ(record.find({"v1", "ConfigMap", "shop", "db"})->node, "db");
+  }
+  void expect_it_goes() {
+    for (int round = 0; round < 3; ++round) carry_out(play());
+    EXPECT_THAT(deleted, ElementsAre("all"));
+    EXPECT_FALSE(objects.contains("db"));
+  }
+
+  std::vector<std::string> makes = {"web", "db"};
+  std::optional<Value> names, kinds;
+};
+
+TEST_F(MovedObjectTest, StaysIfANodeThatWaitsMakesItByItsName) {
+  names = yaml("[{apiVersion: v1, kind: ConfigMap, metadata: {name: db, namespace: shop}}]");
+  kinds = Value::array({});
+  expect_it_stays();
+}
+
+TEST_F(MovedObjectTest, StaysIfANodeThatWaitsMakesSuchAKind) {
+  kinds = yaml("[{apiVersion: v1, kind: ConfigMap}]");
+  expect_it_stays();
+}
+
+TEST_F(MovedObjectTest, StaysIfNobodyKnowsWhatANodeThatWaitsMakes) { expect_it_stays(); }
+
+TEST_F(MovedObjectTest, GoesIfWhatWaitsMakesOthers) {
+  names = yaml("[{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: shop}}]");
+  expect_it_goes();
+}
+
+TEST_F(MovedObjectTest, GoesIfWhatWaitsMakesOtherKinds) {
+  kinds = yaml("[{apiVersion: v1, kind: Secret}]");
+  expect_it_goes();
+}
+
+// Else it would stay because of a node that waits until it is gone.
+TEST_F(MovedObjectTest, GoesIfSomethingWaitsForThat) {
+  describe_revision(", {from: all, to: secret, until: gone}");
+  expect_it_goes();
+}
+
 TEST_F(ReconcileTest, TearsDownInReverseOrderFromTheRecordAlone) {
   settle();
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");

@@ -6,9 +6,8 @@
 #include "apimachinery/managed_fields.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "blueprint/check.h"
 #include "reconcile/marks.h"
-#include "reconcile/release_node.h"
+#include "reconcile/node_kinds.h"
 
 namespace mist::reconcile {
 namespace {
@@ -30,21 +29,6 @@ bool is_changed_since_created(const Value& instance) {
 
 ObjectKind kind_of(const ObjectId& id) { return {id.api_version, id.kind}; }
 
-// As far as they can be told without the values that flow along edges.
-void add_kinds(const blueprint::Blueprint& blueprint, graph::Node node, const Value& instance,
-               const World& world, std::set<ObjectKind>& kinds) {
-  const blueprint::Node& told = blueprint.nodes()[node];
-  if (told.type == blueprint::NodeType::Act) kinds.insert({"batch/v1", "Job"});
-  if (told.type == blueprint::NodeType::Package)
-    kinds.insert({fmt::format("{}/{}", kReleaseGroup, kReleaseVersion), std::string(kReleaseKind)});
-  if (told.type != blueprint::NodeType::Own || !world.kinds) return;
-  std::vector<std::string> unknown = blueprint::given_names(blueprint, node);
-  std::erase(unknown, "instance");
-  const auto made = world.kinds(told.name, Value::object({{"instance", for_functions(instance)}}), unknown);
-  if (!made || !made->is_array()) return;
-  for (const Value& each : made->as_array()) kinds.insert(kind_of(id_of(each)));
-}
-
 }  // namespace
 
 bool is_record_in_doubt(const Value& instance) {
@@ -63,7 +47,7 @@ void account_for_marked(const blueprint::Blueprint* blueprint, const Value& inst
     for (const Recorded& each : plan.record.objects) kinds.insert(kind_of(each.id));
     if (blueprint != nullptr)
       for (graph::Node node = 0; node < blueprint->nodes().size(); ++node)
-        add_kinds(*blueprint, node, instance, world, kinds);
+        if (auto made = kinds_of(*blueprint, node, instance, world)) kinds.merge(*std::move(made));
     const std::vector<ObjectId> marked = world.marked(kinds);
     found.insert(marked.begin(), marked.end());
   }

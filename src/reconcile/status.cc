@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apimachinery/conditions.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "reconcile/lost_record.h"
 
@@ -14,6 +15,8 @@ namespace mist::reconcile {
 using apimachinery::condition_of;
 
 namespace {
+
+constexpr std::size_t kMostUndecided = 3;
 
 struct StateWord {
   NodeState state;
@@ -61,6 +64,18 @@ std::size_t others_failing(const Plan& plan, const NodeReport& problem) {
   for (const NodeReport& each : plan.nodes)
     if (each.node == problem.node) all += each.failing.size();
   return all - 1;
+}
+
+std::string undecided_words(const Plan& plan) {
+  std::set<std::string> nodes;
+  std::vector<std::string> objects;
+  for (const auto& [id, node] : plan.undecided) {
+    nodes.insert(node);
+    objects.push_back(id.display());
+  }
+  return fmt::format("not deleted before it is known what {} will make: {}",
+                     some_of({nodes.begin(), nodes.end()}, kMostUndecided),
+                     some_of(std::move(objects), kMostUndecided));
 }
 
 }  // namespace
@@ -122,6 +137,7 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
     if (const std::size_t others = others_failing(plan, *problem); others > 0)
       what += fmt::format(" and {} more", others);
     if (!problem->detail.empty()) what += ": " + problem->detail;
+    if (!plan.undecided.empty()) what += "; " + undecided_words(plan);
     conditions.push_back(condition("Ready", "False", word(problem->state), std::move(what), instance, now));
   } else if (apimachinery::is_terminating(instance) && !plan.record.unaccounted.empty()) {
     conditions.push_back(

@@ -74,7 +74,8 @@ struct World {
   /// could.
   std::function<bool(const apimachinery::GroupKind&)> unplaced = {};
   /// The identities of the objects of a node's function (a list), if they don't depend on the values with
-  /// these names, which aren't known yet; nullopt: they do, or nobody can tell. Not asked where null.
+  /// these names, which aren't known yet; nullopt: they do, or nobody can tell. Not asked where null. Where
+  /// this and `kinds` are null, no object is kept because a node may make it that can't be called now.
   std::function<std::optional<Value>(const std::string& node, const Value& environment,
                                      const std::vector<std::string>& unknown)>
       identities = {};

@@ -66,6 +66,14 @@ class Looker {
     return {
         .make = [this](const std::string& node, const Value& environment) { return make(node, environment); },
         .unplaced = [this](const apimachinery::GroupKind& kind) { return unplaced_.contains(kind); },
+        .identities =
+            [this](const std::string& node, const Value& environment,
+                   const std::vector<std::string>& unknown) { return named(node, environment, unknown); },
+        .kinds = [this](const std::string& node, const Value& environment,
+                        const std::vector<std::string>& unknown) -> std::optional<Value> {
+          auto found = blueprint_.evaluator.kinds(node, environment, unknown, context_);
+          return found.ok() ? *std::move(found) : std::nullopt;
+        },
         .observe = [this](const ObjectId& id, bool /*owned*/) { return observe(id); },
         .list = [this](const reconcile::Collection& collection) { return list(collection); },
         .unserved = [this](const apimachinery::GroupKind& kind) { return is_unserved(kind); },
@@ -102,6 +110,14 @@ class Looker {
   std::vector<std::string> troubles() const { return {troubles_.begin(), troubles_.end()}; }
 
  private:
+  std::optional<Value> named(const std::string& node, const Value& environment,
+                             const std::vector<std::string>& unknown) {
+    auto found = blueprint_.evaluator.identities(node, environment, unknown, context_);
+    if (!found.ok() || !*found) return std::nullopt;
+    if (!apply::give_namespaces(**found, ns_, client_, context_).empty()) return std::nullopt;
+    return *std::move(found);
+  }
+
   Result<Value> make(const std::string& node, const Value& environment) {
     const auto known = made_.find(node);
     if (known != made_.end() && known->second.first == environment) return known->second.second;
