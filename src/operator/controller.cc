@@ -13,10 +13,10 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
-#include "kube/served.h"
 #include "operator/actors.h"
 #include "operator/evaluations.h"
 #include "operator/late_kinds.h"
+#include "operator/other_version.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
 #include "reconcile/release_node.h"
@@ -151,7 +151,7 @@ class Controller::State {
     const Record& recorded = **known;
     for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
-    Open open;
+    Open open{.others = OtherVersions(actor->client)};
     const reconcile::World world =
         world_of(*actor, item, loaded, *instance, recorded, memory, trouble, open, context);
     observer.begin(item);
@@ -280,6 +280,7 @@ class Controller::State {
     // Of objects that named no namespace: the server didn't serve them at first. It is left at that while one
     // instance is looked at.
     std::set<apimachinery::GroupKind> unplaced = {};
+    OtherVersions others;
     std::set<apimachinery::GroupKind> nowhere = {};   // kinds that are served in no version
     std::set<std::string> unserved = {};              // groups of kinds that were asked for and aren't served
     std::map<Collection, std::string> unlisted = {};  // why the server refuses these lists
@@ -314,13 +315,16 @@ class Controller::State {
               const bool is_asked_for = known && !memory.is_gone(id);
               const bool is_ending = apimachinery::is_terminating(instance);
               const bool may_have_made = owned && (known || is_unaccounted(recorded, id));
-              auto observed = actor.observer.observe(id, owned, is_asked_for, context);
+              const Error* const before = open.others.failure(id.gvk(), owned);
+              auto observed = before != nullptr
+                                  ? Result<Observation>(*before)
+                                  : actor.observer.observe(id, owned, is_asked_for, context);
               OtherVersion other;
-              if (!observed.ok()) other = other_version(actor, id, observed.error(), context);
+              if (!observed.ok()) other = open.others.find(id.gvk(), owned, observed.error(), context);
               if (other.is_nowhere) open.nowhere.insert(id.gvk().group_kind());
-              if (other.served && may_have_made) {
+              if (other.is_served() && may_have_made) {
                 if (!is_ending) open.unserved.insert(id.gvk().group);
-                observed = actor.observer.observe(*other.served, owned, is_asked_for, context);
+                observed = actor.observer.observe(other.of(id), owned, is_asked_for, context);
               }
               if (observed.ok()) {
                 if (observed->there()) memory.there(id);
@@ -335,8 +339,8 @@ class Controller::State {
               if (is_ending && other.is_nowhere)
                 return Observation{Observation::State::Absent, {}, {}};
               // In which version it is looked for matters only if there is one.
-              if (other.served && !owned) {
-                auto elsewhere = actor.observer.observe(*other.served, false, false, context);
+              if (other.is_served() && !owned) {
+                auto elsewhere = actor.observer.observe(other.of(id), false, false, context);
                 if (elsewhere.ok() && elsewhere->absent()) return *std::move(elsewhere);
               }
               if (observed.error().kind == ErrorKind::NotFound) open.unserved.insert(id.gvk().group);
@@ -350,15 +354,17 @@ class Controller::State {
                         },
         .list =
             [&](const Collection& collection) {
-              auto listed = actor.observer.list(collection, context);
-              if (listed.ok()) return *std::move(listed);
               const ObjectId any{collection.api_version, collection.kind, {}, {}};
+              const Error* const before = open.others.failure(any.gvk(), false);
+              auto listed = before != nullptr ? Result<std::optional<Value::Array>>(*before)
+                                              : actor.observer.list(collection, context);
+              if (listed.ok()) return *std::move(listed);
               if (listed.error().kind == ErrorKind::NotFound) open.unserved.insert(any.gvk().group);
-              const OtherVersion other = other_version(actor, any, listed.error(), context);
+              const OtherVersion other = open.others.find(any.gvk(), false, listed.error(), context);
               if (other.is_nowhere) open.nowhere.insert(any.gvk().group_kind());
-              if (other.served) {
+              if (other.is_served()) {
                 Collection elsewhere = collection;
-                elsewhere.api_version = other.served->api_version;
+                elsewhere.api_version = other.api_version;
                 auto none = actor.observer.list(elsewhere, context);
                 if (none.ok() && *none && (*none)->empty()) return *std::move(none);
                 open.unlisted[collection] = served_words(other);
@@ -462,21 +468,15 @@ class Controller::State {
     return failure.because.empty() ? failure.message : failure.because;
   }
 
-  // Of an object whose kind isn't served in its version.
-  struct OtherVersion {
-    std::optional<ObjectId> served = {};  // the same object, in the version that is preferred now
-    bool is_nowhere = false;              // the kind is served in no version
-  };
-
   static std::string served_words(const OtherVersion& other) {
-    return fmt::format("the kind is served in {} only", other.served->api_version);
+    return fmt::format("the kind is served in {} only", other.api_version);
   }
 
   // A kind that isn't served may come; what may not be read stays so until somebody allows it.
   static Observation not_told(const ObjectId& id, const Error& failure, const OtherVersion& other) {
     Observation observed;
     if (failure.kind == ErrorKind::Forbidden) observed.why = words_of(failure);
-    if (other.served) observed.why = served_words(other);
+    if (other.is_served()) observed.why = served_words(other);
     if (failure.kind == ErrorKind::NotFound && reconcile::is_release(id))
       observed.why = reconcile::kNoReleases;
     return observed;
@@ -484,15 +484,6 @@ class Controller::State {
 
   static bool is_unaccounted(const Record& recorded, const ObjectId& id) {
     return std::ranges::find(recorded.unaccounted, id) != recorded.unaccounted.end();
-  }
-
-  static OtherVersion other_version(Actor& actor, const ObjectId& id, const Error& failure,
-                                    const Context& context) {
-    if (failure.kind != ErrorKind::NotFound) return {};
-    const auto served = actor.client.resource_for(id.gvk().group_kind(), "", context);
-    if (served.ok() && served->gvk == id.gvk()) return {};
-    if (served.ok()) return {.served = ObjectId{served->gvk.api_version(), id.kind, id.ns, id.name}};
-    return {.is_nowhere = kube::is_served_nowhere(actor.client, id.gvk().group, served.error(), context)};
   }
 
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);
