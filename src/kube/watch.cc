@@ -144,11 +144,12 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
   if (!response) {
     Error failure = std::move(response).error();
     connection.away = true;
+    connection.unopened = http::is_unanswered(failure);
     (worth_waiting(failure.kind) ? connection.broken : connection.fatal) = std::move(failure);
   } else if (response->status < 200 || response->status > 299) {
     Error failure = answer_error(*response, asked_);
     // A load balancer, or an API server whose etcd is away, answers in place of the one that was there.
-    connection.away = connection.refused = response->status >= 500;
+    connection.away = connection.unopened = response->status >= 500;
     if (failure.kind == ErrorKind::Gone)
       connection.relist = true;
     else
@@ -186,9 +187,8 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
       // A stream that the server ends at once, again and again, must not make us ask without pause.
       // Nor must one that hangs before it answers anything, or that it can't open the watch, count as a quiet
       // watch, however long it took.
-      const bool opened =
-          !connection.refused && (!connection.broken || !http::is_unanswered(*connection.broken));
-      const bool useful = connection.progressed || (opened && world_.clock.steady_now() - began > 1s);
+      const bool useful =
+          connection.progressed || (!connection.unopened && world_.clock.steady_now() - began > 1s);
       if (useful) failures = 0;
       if (connection.progressed) unreadable = 0;
       unreadable = connection.unreadable ? unreadable + 1 : unreadable;
@@ -199,8 +199,9 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
     MIST_TRY_VOID(context.check());
     if (connection.fatal) return *std::move(connection.fatal);
     // A server that was away may come back with an older state (etcd restored from a snapshot). Of a version
-    // that it hasn't reached yet it would tell nothing, and say nothing of that.
-    if (connection.away && failures > 0) relist = true;
+    // that it hasn't reached yet it would tell nothing, and say nothing of that. A stream that only broke may
+    // have been cut on the way.
+    if (connection.away && (connection.unopened || failures > 0)) relist = true;
     if (++failures == kFailuresBeforeWarning && connection.broken)
       world_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
                                      connection.broken->to_line()));

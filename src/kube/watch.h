@@ -51,7 +51,7 @@ class Watcher {
     bool relist = false;
     bool progressed = false;  // at least one good event
     bool away = false;        // the server couldn't be reached, or went away
-    bool refused = false;     // it answered that it can't open the watch
+    bool unopened = false;    // it answered nothing, or that it can't open the watch
     bool unreadable = false;  // a line that can't be read broke it
     std::optional<Error> broken;
     std::optional<Error> fatal;
