@@ -179,7 +179,8 @@ Result<Response> RetryingTransport::attempt_once(const Request& request, const s
     events_.info(fmt::format("{} at {} has not answered for {:.0f} s", options_.peer, place,
                              duration<double>(options_.first_silence).count()));
   });
-  if (request.connect_timeout) return once(request);
+  // Of two attempts only the first is a short one.
+  if (request.connect_timeout || request.repeat == Repeat::Never) return once(request);
   Request first = request;
   first.connect_timeout = options_.first_connect;
   return once(first);
@@ -189,6 +190,7 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
                                                                  const std::string& origin,
                                                                  const Result<Response>& result, int attempt,
                                                                  const Spent& spent) {
+  if (request.repeat == Repeat::Never) return std::nullopt;
   if (!may_pass(result) || attempt >= options_.attempts) return std::nullopt;
   if (request.repeat == Repeat::Unsafe && !surely_not_acted(result)) return std::nullopt;
 

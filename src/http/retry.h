@@ -2,7 +2,8 @@
 // Repeats what may be repeated: answers that say "later" (429, 503, 5xx) and connections that broke. A
 // request is only repeated when its Request says Repeat::Safe, or when the server surely has not acted on it:
 // it never got it, or answered 429, or 503 with Retry-After (RFC 9110 section 10.2.3; client-go does the
-// same). Any thread; `inner`, `clock`, `random` and `events` must outlive it.
+// same). One that says Repeat::Never is sent once. Any thread; `inner`, `clock`, `random` and `events` must
+// outlive it.
 
 #include <chrono>
 #include <cstdint>

@@ -135,6 +135,18 @@ TEST_F(Retry, BrokenConnectionsOnlyRepeatWhatIsSafeOrWasNotSent) {
   EXPECT_EQ(inner_.count(), 5u);
 }
 
+TEST_F(Retry, TheSenderHearsOfEachOutageWhereOnlyItRepeats) {
+  inner_.fail(refused());
+  EXPECT_TRUE(surely_not_sent(send(Repeat::Never).error()));
+  EXPECT_FALSE(inner_.requests()[0].connect_timeout) << "no second attempt would have more time";
+  for (const int status : {429, 503}) {
+    inner_.reply(status, "", {{"Retry-After", "1"}});
+    EXPECT_EQ(send(Repeat::Never)->status, status);
+  }
+  EXPECT_EQ(inner_.count(), 3u);
+  EXPECT_THAT(clock_.sleeps(), IsEmpty());
+}
+
 TEST_F(Retry, AWrongAddressIsReportedQuickly) {
   inner_.otherwise([](const Request&, const Context&) -> Result<Response> { return refused(); });
   const auto result = send(Repeat::Safe);

@@ -516,8 +516,8 @@ Result<http::Response> RestClient::open_watch(const ResourceInfo& resource, cons
   http::Request wire = request("GET", collection_path(resource, options.ns), query,
                                accept_of(options, "PartialObjectMetadata"));
   wire.idle_timeout = kWatchIdle;
-  // The watcher knows from where to go on; the transport doesn't.
-  wire.repeat = Repeat::Unsafe;
+  // The watcher knows from where to go on, and lists again after an outage: none may be waited out below it.
+  wire.repeat = Repeat::Never;
   auto response = transport_->stream(wire, piece, context);
   if (!response)
     return std::move(response).error().with_frame(

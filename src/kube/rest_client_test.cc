@@ -5,6 +5,8 @@
 
 #include "encoding/json.h"
 #include "http/over_limit.h"
+#include "http/retry.h"
+#include "http/unanswered.h"
 #include "http/unstarted.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
@@ -440,6 +442,29 @@ TEST_F(RestClientTest, WatchAsksFromTheListedVersion) {
   EXPECT_FALSE(last().time_limit) << "it goes on for as long as it is watched";
   ASSERT_GE(web->count(), 2u);
   EXPECT_EQ(web->requests()[0].time_limit, std::chrono::seconds(60)) << "of the listing before it";
+}
+
+// The transport must not hide the outage by waiting it out: the server may come back with an older state.
+TEST_F(RestClientTest, AWatchListsAgainAfterAnOutageHoweverShort) {
+  RestClient patient{std::make_shared<http::RetryingTransport>(*web, clock, random, events),
+                     {.server = "https://h:6443/base", .context = "dev", .user = "alice"},
+                     {.fs = fs, .clock = clock, .random = random, .events = events}};
+  for (const bool answered : {false, true}) {
+    const std::size_t before = web->count();
+    web->reply(200, R"({"metadata":{"resourceVersion":"100"},"items":[]})");
+    if (answered)
+      web->reply(503, "", {{"Retry-After", "1"}});
+    else
+      web->fail(http::undelivered(http::Sent::Nothing, "nothing listens").with_detail(http::Unanswered()));
+    web->reply(200, R"({"metadata":{"resourceVersion":"50"},)"
+                    R"("items":[{"metadata":{"name":"a","resourceVersion":"40"}}]})");
+    const auto handler = [](const WatchEvent& event) { return event.type != WatchEventType::Added; };
+    const auto status = patient.watch(deployments, {.ns = "shop"}, handler, {});
+    ASSERT_TRUE(status.ok()) << status.error().to_line();
+    ASSERT_EQ(web->count(), before + 3);
+    EXPECT_THAT(web->requests()[before + 1].url, HasSubstr("resourceVersion=100"));
+    EXPECT_THAT(last().url, ::testing::Not(HasSubstr("watch=1"))) << "it asks for the older state";
+  }
 }
 
 }  // namespace

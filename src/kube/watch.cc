@@ -4,6 +4,7 @@
 #include <span>
 
 #include "encoding/json.h"
+#include "http/retry.h"
 #include "http/unanswered.h"
 #include "kube/line_framer.h"
 
@@ -17,6 +18,8 @@ constexpr std::size_t kLongestEvent = std::size_t{64} << 20;
 constexpr Duration kShortestWatch = 5min;
 constexpr Duration kFirstBackOff = 200ms;
 constexpr Duration kLongestBackOff = 30s;
+// A server that asks to wait longer is asked again after that.
+constexpr Duration kLongestAskedWait = 60s;
 constexpr int kFailuresBeforeWarning = 3;
 // A line that can't be read comes again from the same version; a list leads past it.
 constexpr int kUnreadableBeforeList = 5;
@@ -150,6 +153,8 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     Error failure = answer_error(*response, asked_);
     // A load balancer, or an API server whose etcd is away, answers in place of the one that was there.
     connection.away = connection.unopened = response->status >= 500;
+    connection.asked_wait =
+        http::parse_retry_after(http::find_header(response->headers, "Retry-After"), world_.clock.now());
     if (failure.kind == ErrorKind::Gone)
       connection.relist = true;
     else
@@ -158,9 +163,11 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
   return connection;
 }
 
-Duration Watcher::back_off(int failures) {
+// No sooner than asked; a little later, so that all watches that were sent away don't come back at once.
+Duration Watcher::back_off(int failures, std::optional<Duration> asked) {
   const Duration longest = std::min(kLongestBackOff, kFirstBackOff * (1 << std::min(failures, 10)));
-  return std::chrono::duration_cast<Duration>(longest * (0.5 + fraction(world_.random) / 2));
+  const auto own = std::chrono::duration_cast<Duration>(longest * (0.5 + fraction(world_.random) / 2));
+  return own + std::min(asked.value_or(Duration::zero()), kLongestAskedWait);
 }
 
 Status Watcher::run(const WatchHandler& handler, const Context& context) {
@@ -205,7 +212,7 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
     if (++failures == kFailuresBeforeWarning && connection.broken)
       world_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
                                      connection.broken->to_line()));
-    Duration pause = back_off(failures);
+    Duration pause = back_off(failures, connection.asked_wait);
     if (const auto left = context.remaining()) pause = std::min(pause, *left);
     world_.clock.sleep(pause, context.stop());
   }

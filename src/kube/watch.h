@@ -49,17 +49,18 @@ class Watcher {
   struct Connection {
     bool handler_ended = false;
     bool relist = false;
-    bool progressed = false;  // at least one good event
-    bool away = false;        // the server couldn't be reached, or went away
-    bool unopened = false;    // it answered nothing, or that it can't open the watch
-    bool unreadable = false;  // a line that can't be read broke it
+    bool progressed = false;             // at least one good event
+    bool away = false;                   // the server couldn't be reached, or went away
+    bool unopened = false;               // it answered nothing, or that it can't open the watch
+    bool unreadable = false;             // a line that can't be read broke it
+    std::optional<Duration> asked_wait;  // what it said in Retry-After
     std::optional<Error> broken;
     std::optional<Error> fatal;
   };
   Result<bool> list(const WatchHandler& handler, const Context& context);
   Connection connect(const WatchHandler& handler, const Context& context);
   bool take_line(std::string_view line, const WatchHandler& handler, Connection& connection);
-  Duration back_off(int failures);
+  Duration back_off(int failures, std::optional<Duration> asked);
   void remember(const Value& object);
 
   const ResourceInfo resource_;

@@ -194,6 +194,22 @@ TEST_F(WatchTest, ListsAgainAfterTheFirstTryThatFailsOnceAWatchEndedWell) {
   EXPECT_THAT(opened, ElementsAre("100", "110", "50"));
 }
 
+TEST_F(WatchTest, WaitsAsLongAsAnOverloadedServerAsks) {
+  listing({}, "10");
+  for (const char* asked : {"7", "86400"})
+    connections.push_back(
+        {{}, http::Response{.status = 429, .headers = {{"Retry-After", asked}}, .body = {}}});
+  connections.push_back({{line("ADDED", "a", 11)}});
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_THAT(opened, ElementsAre("10", "10", "10")) << "it wasn't away";
+  const auto sleeps = clock.sleeps();
+  ASSERT_EQ(sleeps.size(), 2u);
+  EXPECT_GE(sleeps[0], 7s);
+  EXPECT_LE(sleeps[0], 8s);
+  EXPECT_GE(sleeps[1], 60s);
+  EXPECT_LE(sleeps[1], 62s);
+}
+
 TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {
   listing({}, "10");
   for (int i = 0; i < 5; ++i) connections.push_back({});
