@@ -114,7 +114,7 @@ def what_a_finalizer_holds_is_named_until_it_is_gone(t):
     t.cleanup(lambda: t.kube.request("PATCH", t.kube.path("ConfigMap", t.ns, "held"), {"metadata": {"finalizers": None}},
                                      "application/merge-patch+json"))
     said = t.run("upgrade", "shop", "-p", less)
-    contains(said.err, f"ConfigMap {t.ns}/held is not gone yet", "example.com/hold")
+    contains(said.err, f"ConfigMap {t.ns}/held stays in the record until it is gone", "example.com/hold")
     equal(retained(t, "shop"), {"ConfigMap/held"}, "retained")
     equal(t.run("upgrade", "shop", "-p", less, "-o", "json").json["changed"], False, "and nothing is new about it")
     said = t.run("uninstall", "shop", "--yes")

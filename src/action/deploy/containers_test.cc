@@ -126,6 +126,42 @@ TEST_F(ContainersTest, ADefinitionWhoseObjectsCannotBeReadIsTheReleasesUntilItIs
   EXPECT_TRUE(owns_retained("CustomResourceDefinition"));
 }
 
+// So is what can't be looked at once it was deleted, also because the run was stopped in that moment.
+TEST_F(ContainersTest, WhatCannotBeReadAfterItsDeletionIsTheReleasesUntilItIsGone) {
+  const apimachinery::ObjectKey thing{{"example.com", "Thing"}, "default", "one"};
+  cluster.set_hold_namespaces(true);
+  for (const std::string_view kind : {"Thing", "Namespace"}) {
+    ASSERT_TRUE(upgrade_or_install(text({kBase, kDefinition, kind == "Thing" ? kThing : kNamespace})));
+    if (kind == "Thing") {
+      encoding::Value held = *cluster.find(thing);
+      held["metadata"].set("finalizers", encoding::Value::array({"example.com/hold"}));
+      cluster.put(std::move(held));
+    }
+    bool deleted = false;
+    cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
+      deleted = deleted || (call.verb == "delete" && !call.dry_run && call.key.group_kind.kind == kind);
+      return std::nullopt;
+    });
+    cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+      if (!deleted || call.verb != "get" || call.key.group_kind.kind != kind) return std::nullopt;
+      return error(ErrorKind::Retryable, "conversion webhook failed");
+    });
+    const auto report = upgrade_now(text({kBase, kDefinition}), all_flags());
+    cluster.set_after({});
+    cluster.set_before({});
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    const apply::PlannedAction& removed = removal(report->plan.removals, kind);
+    EXPECT_EQ(removed.kind, ActionKind::Retain) << kind;
+    EXPECT_THAT(removed.reason, HasSubstr("whether it is gone can't be read"));
+    EXPECT_TRUE(owns_retained(kind)) << kind;
+
+    if (kind == "Thing") cluster.drop(thing);
+    cluster.finish_namespaces();
+    ASSERT_TRUE(upgrade_now(text({kBase, kDefinition, kOther})).ok());
+    EXPECT_EQ(now().owned().size(), 3u) << "it is forgotten once it is gone";
+  }
+}
+
 TEST_F(ContainersTest, ANamespaceIsTheReleasesUntilItIsGone) {
   const apimachinery::ObjectKey key{{"", "Namespace"}, "", "extra"};
   cluster.set_hold_namespaces(true);

@@ -451,7 +451,8 @@ void Deployment::prune(apply::Execution& execution) {
     const apply::ObjectKey& key = removals[position].key;
     execution.removals[places[position]] = apply::Outcome::NotStarted;
     stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
-    environment_.events.warn(fmt::format("{} is not gone yet: {}", key.display(), held.why));
+    environment_.events.warn(
+        fmt::format("{} stays in the record until it is gone: {}", key.display(), held.why));
   }
   // So does a namespace, of which nobody knows yet whether something in it is held. Most go within seconds.
   for (const std::size_t position : report.emptied) {

@@ -16,6 +16,7 @@
 #include "apply/wait/readiness.h"
 #include "apply/wait/wait.h"
 #include "base/one_line.h"
+#include "base/parallel.h"
 #include "kube/api_failure.h"
 #include "kube/definitions.h"
 #include "kube/deletion.h"
@@ -26,7 +27,8 @@ using graph::Node;
 
 namespace {
 
-constexpr auto kLookForInstances = std::chrono::seconds(10);
+// For all that is still held together: what can't be read by then is not known to be gone.
+constexpr auto kLookAtHeld = std::chrono::seconds(10);
 
 // Finalizers that the API server or the controller-manager removes by itself.
 bool is_of_kubernetes(std::string_view finalizer) {
@@ -84,22 +86,12 @@ class Remover {
   /// Looks for objects that are still there after all deletes were sent. Asked at the end, since controllers
   /// remove most finalizers within a moment.
   void look_at_held(RemovalReport& report) {
-    std::optional<Context> of_instances;  // for all CRDs together
-    for (const auto& [node, held] : held_) {
-      const ObjectKey& key = removals_[node].key;
-      const auto now = client_.get(held.ref, context_);
-      const bool gone =
-          now.ok() ? now->string_at({"metadata", "uid"}) != held.uid : kube::is_absent(now.error());
-      if (gone ||
-          (now.ok() && key.group_kind != apimachinery::kNamespace && !apimachinery::has_finalizers(*now)))
-        events_.object({key.display(), "deleted", {}});
-      else if (!now.ok())
-        report.held.emplace(node, RemovalReport::Held{"whether it is gone can't be read"});
-      else if (key.group_kind == apimachinery::kNamespace && !is_held_namespace(*now))
-        report.emptied.insert(node);
-      else
-        report.held.emplace(node, what_holds(key, *now, of_instances));
-    }
+    const Context limited = context_.with_timeout(kLookAtHeld);
+    const std::vector<std::pair<std::size_t, Held>> all(held_.begin(), held_.end());
+    (void)parallel_for(all.size(), kMostAtOnce, [&](std::size_t i) -> Status {
+      look_at(all[i].first, all[i].second, report, limited);
+      return {};
+    });
   }
 
  private:
@@ -108,13 +100,33 @@ class Remover {
     std::string uid;
   };
 
-  RemovalReport::Held what_holds(const ObjectKey& key, const Value& now,
-                                 std::optional<Context>& of_instances) {
+  // Its kind's conversion webhook may be among what was just deleted, and the wait for an answer may have
+  // been stopped: what can't be read counts as held.
+  void look_at(std::size_t node, const Held& held, RemovalReport& report, const Context& context) {
+    const ObjectKey& key = removals_[node].key;
+    const auto now = client_.get(held.ref, context);
+    const bool is_namespace = key.group_kind == apimachinery::kNamespace;
+    const bool gone =
+        now.ok() ? now->string_at({"metadata", "uid"}) != held.uid : kube::is_absent(now.error());
+    if (gone || (now.ok() && !is_namespace && !apimachinery::has_finalizers(*now))) {
+      events_.object({key.display(), "deleted", {}});
+      return;
+    }
+    const bool emptied = now.ok() && is_namespace && !is_held_namespace(*now);
+    RemovalReport::Held why{"whether it is gone can't be read", true};
+    if (now.ok() && !emptied) why = what_holds(key, *now, context);
+    const std::scoped_lock lock(mutex_);
+    if (emptied)
+      report.emptied.insert(node);
+    else
+      report.held.emplace(node, std::move(why));
+  }
+
+  RemovalReport::Held what_holds(const ObjectKey& key, const Value& now, const Context& context) {
     if (key.group_kind == apimachinery::kNamespace || waits_for_others(now))
       return {why_terminating(now), true};
     if (key.group_kind == apimachinery::kCustomResourceDefinition) {
-      if (!of_instances) of_instances = context_.with_timeout(kLookForInstances);
-      if (const std::string why = what_holds_instances(now, *of_instances); !why.empty())
+      if (const std::string why = what_holds_instances(now, context); !why.empty())
         return {fmt::format("it is being deleted, after the objects of its kind, and {}", why), true};
     }
     return {why_terminating(now)};

@@ -51,7 +51,7 @@ struct RemovalReport {
   struct Held {
     std::string why;  ///< what still keeps it, in one sentence
     /// Somebody has to take a finalizer from it, or from what it holds: Kubernetes' own go by themselves. Of
-    /// a namespace: its conditions tell of content that is left.
+    /// a namespace: its conditions tell of content that is left. Also of what can't be read: it may be so.
     bool by_others = false;
   };
   /// By position, of what is Done, not waited for and not gone yet.
