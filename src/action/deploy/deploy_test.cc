@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "action/deploy/look.h"
@@ -724,6 +725,40 @@ TEST_F(DeployTest, WhatIsBeingDeletedIsTheReleasesUntilItIsGone) {
   ASSERT_TRUE(again.ok()) << again.error().to_line();
   EXPECT_FALSE(again->changed);
   cluster.drop({{"", "ConfigMap"}, "default", "two"});
+  ASSERT_TRUE(upgrade_now(one + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: three}}").ok());
+  EXPECT_EQ(now().owned().size(), 2u) << "it is forgotten once it is gone";
+}
+
+// Also if it is deleted before everything else, for what it refuses.
+TEST_F(DeployTest, APolicyThatIsBeingDeletedIsTheReleasesUntilItIsGone) {
+  const std::string policy =
+      "---\n{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: "
+      "most}}\n";
+  ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps) + policy).ok());
+  const apimachinery::ObjectKey key{
+      {"admissionregistration.k8s.io", "ValidatingAdmissionPolicy"}, "", "most"};
+  encoding::Value held = *cluster.find(key);
+  held["metadata"].set("finalizers", encoding::Value::array({"example.com/hold"}));
+  cluster.put(std::move(held));
+  std::atomic<bool> deleted = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete" && !call.dry_run && call.key == key) deleted = true;
+    if (call.verb != "apply" || call.key.name != "one" || deleted) return std::nullopt;
+    return testing::api_refusal(
+        ErrorKind::Forbidden, "cannot apply",
+        "ValidatingAdmissionPolicy 'most' with binding 'most-binding' denied request: too new");
+  });
+  const std::string one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: new}}";
+  const auto report = upgrade_now(one);
+  cluster.set_before({});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  const auto removed = std::ranges::find(report->plan.removals, key, &apply::PlannedAction::key);
+  ASSERT_NE(removed, report->plan.removals.end());
+  EXPECT_TRUE(removed->first);
+  EXPECT_EQ(removed->kind, apply::ActionKind::Retain);
+  EXPECT_THAT(removed->reason, HasSubstr("example.com/hold"));
+  EXPECT_EQ(now().owned().size(), 2u);
+  cluster.drop(key);
   ASSERT_TRUE(upgrade_now(one + "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: three}}").ok());
   EXPECT_EQ(now().owned().size(), 2u) << "it is forgotten once it is gone";
 }

@@ -95,6 +95,10 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) prune(execution);
   if (execution.ok()) prune_late_arrivals(execution);
   revision_.inventory = apply::inventory_after(look_.plan, execution);
+  std::erase_if(revision_.inventory, [&](const InventoryItem& item) {
+    return std::ranges::find(late_left_, item.key, &InventoryItem::key) != late_left_.end();
+  });
+  revision_.inventory.insert(revision_.inventory.end(), late_left_.begin(), late_left_.end());
   for (InventoryItem& item : revision_.inventory) {
     item.retained |= stayed_.contains(item.key) || emptied_.contains(item.key);
     const auto why = left_.find(item.key);
@@ -340,17 +344,51 @@ Result<GivenBack> Deployment::return_adopted(const apply::PlannedAction& action,
   return GivenBack{action.reason, true};
 }
 
+// Any thread.
 apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& removals) {
-  return apply::execute_removals(environment_.client, removals, apply::apply_set_id(look_.state.id),
-                                 {.timeout = look_.options.timeout,
-                                  .last_look =
-                                      [this](const apply::Removal& removal) {
-                                        return containers_.last_look(environment_, removal.key,
-                                                                     lock_->context());
-                                      },
-                                  .leave_denied = look_.leaves_refused,
-                                  .gone_gates = apply::names_of_gates(look_.plan)},
-                                 environment_.events, lock_->context());
+  apply::RemovalReport report = apply::execute_removals(
+      environment_.client, removals, apply::apply_set_id(look_.state.id),
+      {.timeout = look_.options.timeout,
+       .last_look =
+           [this](const apply::Removal& removal) {
+             return containers_.last_look(environment_, removal.key, lock_->context());
+           },
+       .leave_denied = look_.leaves_refused,
+       .gone_gates = apply::names_of_gates(look_.plan)},
+      environment_.events, lock_->context());
+  keep_what_is_not_gone(removals, report);
+  return report;
+}
+
+void Deployment::keep_what_is_not_gone(const std::vector<apply::Removal>& removals,
+                                       apply::RemovalReport& report) {
+  const std::scoped_lock lock(removing_mutex_);
+  // An object that a finalizer holds stays in the inventory until it is gone: nothing else would name it.
+  for (const auto& [position, held] : report.held) {
+    if (!held.by_others) continue;
+    const apply::ObjectKey& key = removals[position].key;
+    report.outcomes[position] = apply::Outcome::NotStarted;
+    stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
+    environment_.events.warn(
+        fmt::format("{} stays in the record until it is gone: {}", key.display(), held.why));
+  }
+  // So does a namespace, of which nobody knows yet whether something in it is held. Most go within seconds.
+  for (const std::size_t position : report.emptied) {
+    const apply::ObjectKey& key = removals[position].key;
+    report.outcomes[position] = apply::Outcome::NotStarted;
+    emptied_.insert(key);
+    environment_.events.info(
+        fmt::format("{} stays in the record until it is gone: its content is being deleted", key.display()));
+  }
+}
+
+// Those that the last look kept.
+void Deployment::note_stayed(const std::vector<apply::Removal>& removals,
+                             const apply::RemovalReport& report) {
+  for (const auto& [position, why] : report.stayed) {
+    stayed_.emplace(removals[position].key, why);
+    if (report.denied.contains(position)) left_.emplace(removals[position].key, why);
+  }
 }
 
 // Policies and webhooks that would refuse other writes of the plan, or did (admission_gates.h). Any thread.
@@ -360,7 +398,7 @@ Status Deployment::delete_first(const std::vector<const apply::PlannedAction*>& 
   for (const apply::PlannedAction* const gate : gates) removals.push_back(apply::removal_of(*gate));
   if (removals.empty()) return {};
   apply::RemovalReport report = remove(removals);
-  const std::scoped_lock lock(gone_first_mutex_);
+  const std::scoped_lock lock(removing_mutex_);
   for (std::size_t i = 0; i < removals.size(); ++i)
     if (report.outcomes[i] == apply::Outcome::Done) gone_first_.insert(removals[i].key);
   return report.failure ? Status(*std::move(report.failure)) : Status();
@@ -441,27 +479,7 @@ void Deployment::prune(apply::Execution& execution) {
   if (removals.empty()) return;
   const apply::RemovalReport report = remove(removals);
   for (std::size_t i = 0; i < places.size(); ++i) execution.removals[places[i]] = report.outcomes[i];
-  for (const auto& [position, why] : report.stayed) {
-    stayed_.emplace(removals[position].key, why);
-    if (report.denied.contains(position)) left_.emplace(removals[position].key, why);
-  }
-  // An object that a finalizer holds stays in the inventory until it is gone: nothing else would name it.
-  for (const auto& [position, held] : report.held) {
-    if (!held.by_others) continue;
-    const apply::ObjectKey& key = removals[position].key;
-    execution.removals[places[position]] = apply::Outcome::NotStarted;
-    stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
-    environment_.events.warn(
-        fmt::format("{} stays in the record until it is gone: {}", key.display(), held.why));
-  }
-  // So does a namespace, of which nobody knows yet whether something in it is held. Most go within seconds.
-  for (const std::size_t position : report.emptied) {
-    const apply::ObjectKey& key = removals[position].key;
-    execution.removals[places[position]] = apply::Outcome::NotStarted;
-    emptied_.insert(key);
-    environment_.events.info(
-        fmt::format("{} stays in the record until it is gone: its content is being deleted", key.display()));
-  }
+  note_stayed(removals, report);
   execution.failure = report.failure;
 }
 
@@ -484,6 +502,13 @@ void Deployment::prune_late_arrivals(apply::Execution& execution) {
   }
   if (late->empty()) return;
   apply::RemovalReport report = remove(*late);
+  note_stayed(*late, report);
+  for (std::size_t i = 0; i < late->size(); ++i) {
+    if (report.outcomes[i] == apply::Outcome::Done) continue;
+    InventoryItem item = *std::ranges::find(others, (*late)[i].key, &InventoryItem::key);
+    item.uid = (*late)[i].uid;
+    late_left_.push_back(std::move(item));
+  }
   if (report.failure) execution.failure = std::move(report.failure);
 }
 

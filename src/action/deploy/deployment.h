@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "action/deploy/adopted.h"
 #include "action/deploy/look.h"
@@ -59,6 +60,8 @@ class Deployment {
   Result<GivenBack> return_adopted(const apply::PlannedAction& action,
                                    const std::set<apply::ObjectKey>& in_vain);
   apply::RemovalReport remove(const std::vector<apply::Removal>& removals);
+  void keep_what_is_not_gone(const std::vector<apply::Removal>& removals, apply::RemovalReport& report);
+  void note_stayed(const std::vector<apply::Removal>& removals, const apply::RemovalReport& report);
   Status delete_first(const std::vector<const apply::PlannedAction*>& gates);
   Status keep_what_is_used(const apply::Execution& execution);
   void prune(apply::Execution& execution);
@@ -83,11 +86,12 @@ class Deployment {
   bool unclear_ = false;  // it may have been stored, though nobody said so
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, bool> completed_jobs_;  // WaitOptions::job_completed
+  std::map<apimachinery::ObjectKey, std::string> left_;
+  std::vector<apply::InventoryItem> late_left_;  // late arrivals that are not gone
+  std::mutex removing_mutex_;                    // guards what follows while writes are sent
   std::map<apimachinery::ObjectKey, std::string> stayed_;
   std::set<apimachinery::ObjectKey> emptied_;  // RemovalReport::emptied
-  std::map<apimachinery::ObjectKey, std::string> left_;
-  std::mutex gone_first_mutex_;
-  std::set<apimachinery::ObjectKey> gone_first_;  // guarded by gone_first_mutex_ while writes are sent
+  std::set<apimachinery::ObjectKey> gone_first_;
 };
 
 }  // namespace mist::action

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -282,15 +283,18 @@ class LateApplyTest : public LateWritesTest {
   }
   // An upgrade from 1 to 2, whose apply of "disputed" doesn't arrive yet.
   void stop_upgrade() {
+    stop_upgrade(maps("2"), "disputed");
+    EXPECT_THAT(at_risk(), UnorderedElementsAre("disputed"));
+  }
+  void stop_upgrade(const std::string& to, const std::string& name) {
     ASSERT_TRUE(deploys(with(upgrade_or_install(), maps("1"))));
-    held_ = std::make_unique<StoppedClient>(cluster, "disputed");
+    held_ = std::make_unique<StoppedClient>(cluster, name);
     Environment world = brief();
     const Environment stopped{*held_,       world.clock,     world.random,   world.events,
                               world.holder, world.lock_term, world.lock_wait};
-    EXPECT_FALSE(deploy(stopped, id, with(upgrade_intent, maps("2")), {}, Context()).ok());
+    EXPECT_FALSE(deploy(stopped, id, with(upgrade_intent, to), {}, Context()).ok());
     cluster.set_before({});
     ASSERT_TRUE(held_->stopped());
-    EXPECT_THAT(at_risk(), UnorderedElementsAre("disputed"));
   }
   Intent (*upgrade_or_install())(Render) { return now().anchor ? upgrade_intent : install_intent; }
   void arrives_without_effect() {
@@ -350,6 +354,32 @@ TEST_F(LateApplyTest, IsUndoneWheneverItArrives) {
     }
   }
   FAIL() << "it always arrived";
+}
+
+// It arrives after its successor had looked, and a finalizer is put on it at once.
+TEST_F(LateApplyTest, IsTheReleasesUntilItIsGoneWhereNobodyWantsIt) {
+  stop_upgrade(maps("1") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: extra}}\n", "extra");
+  std::atomic<bool> arrived{false};
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.dry_run || call.key.name != "disputed" || arrived.exchange(true))
+      return std::nullopt;
+    (void)held_->arrive();
+    Value extra = *cluster.find("ConfigMap", "default", "extra");
+    extra["metadata"].set("finalizers", Value::array({"example.com/hold"}));
+    cluster.put(std::move(extra));
+    return std::nullopt;
+  });
+  ASSERT_TRUE(deploys(with(upgrade_intent, maps("3"))));
+  cluster.set_before({});
+  ASSERT_TRUE(arrived);
+  const auto owned = now().owned();
+  const auto extra = std::ranges::find_if(owned, [](const auto& item) { return item.key.name == "extra"; });
+  ASSERT_NE(extra, owned.end());
+  EXPECT_TRUE(extra->retained);
+  EXPECT_EQ(extra->uid, cluster.find(extra->key)->string_at({"metadata", "uid"}));
+  cluster.drop(extra->key);
+  ASSERT_TRUE(deploys(with(upgrade_intent, maps("4"))));
+  EXPECT_EQ(now().owned().size(), 2u) << "it is forgotten once it is gone";
 }
 
 TEST_F(LateWritesTest, OfARunThatEndedThereAreNone) {
