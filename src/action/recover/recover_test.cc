@@ -164,6 +164,35 @@ TEST_F(RecoverTest, ARollbackThatFailedIsRepeatedAndNotTurnedBack) {
   EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
 }
 
+// Each recovery is to finish the one before, and the first of them the upgrade, which isn't kept any more.
+TEST_F(RecoverTest, RollbackAfterManyRecoveriesOfAnUpgradeGoesToWhatIsDeployed) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  refuse("only-third");
+  ASSERT_FALSE(upgrade_now(kThirdYaml, "3").ok());
+  for (int i = 0; i < 2; ++i) ASSERT_FALSE(recover_now({.deploy = {.history_max = 2}}).ok());
+  EXPECT_THAT(kept(), ::testing::UnorderedElementsAre(1, 3, 4));
+  cluster.set_before({});
+  const auto report = rollback_now();
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->restores, 1);
+  EXPECT_THAT(texts(), ElementsAre("second", "absent", "x"));
+}
+
+// v1 is bad, and where its rollback was to go isn't known any more.
+TEST_F(RecoverTest, RollbackAfterManyRecoveriesOfARollbackIsNotTurnedBack) {
+  ASSERT_TRUE(install_now(kFirstYaml).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
+  refuse("only-first");
+  ASSERT_FALSE(rollback_now().ok());
+  for (int i = 0; i < 2; ++i) ASSERT_FALSE(recover_now({.deploy = {.history_max = 2}}).ok());
+  cluster.set_before({});
+  const auto refused = rollback_now();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::NotFound);
+  EXPECT_THAT(refused.error().hint, HasSubstr("choose among v1"));
+}
+
 TEST_F(RecoverTest, ARollbackThatWasKilledIsRepeatedAndNotTurnedBack) {
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());

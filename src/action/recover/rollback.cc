@@ -44,13 +44,25 @@ int newest_begun(const release::Head& head, const std::vector<RevisionSummary>& 
   return std::min(head.latest, std::ranges::max(kept, {}, &RevisionSummary::number).number);
 }
 
+// Whether it installs or upgrades, or finishes a run that did: recoveries have the hooks of what they finish.
+bool brings_something_new(const release::Revision& revision) {
+  const apply::HookVerb verb = recorded_hooks(revision.options);
+  return verb == apply::HookVerb::Install || verb == apply::HookVerb::Upgrade;
+}
+
 // The revision that the newest one was to go back to, if that is a rollback that failed or never ended, or
 // was to finish one.
 std::optional<int> unfinished_target(const ReleaseState& state, int newest) {
   int number = newest;
-  for (const release::Revision& each : state.unfinished | std::views::reverse)
-    if (each.number == number) number = each.restores;
-  return number < 0 || number == newest ? std::nullopt : std::optional(number);
+  bool forward = false;
+  for (const release::Revision& each : state.unfinished | std::views::reverse) {
+    if (each.number != number) continue;
+    number = each.restores;
+    forward = brings_something_new(each);
+  }
+  // The revision that was to be finished may be trimmed by now, or damaged.
+  const bool lost = number > state.anchor->head.deployed && forward;
+  return number < 0 || number == newest || lost ? std::nullopt : std::optional(number);
 }
 
 // The revision to go back to, or why there is none.
