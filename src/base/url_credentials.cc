@@ -14,6 +14,7 @@ namespace mist {
 namespace {
 
 constexpr std::string_view kHidden = "***";
+constexpr int kDeepest = 8;  // URLs in URLs: what is deeper is hidden whole
 
 enum class Way : std::uint8_t { Hide, Leave };  // Leave: as if it had never been there
 
@@ -73,33 +74,38 @@ std::string redact_userinfo(std::string_view scheme, std::string_view userinfo, 
   return ssh ? fmt::format("{}:{}@", user, kHidden) : fmt::format("{}@", kHidden);
 }
 
+std::string each_url(std::string_view text, Way way, int depth);
+
 // With its '?', if anything stays behind it.
-std::string redact_query(std::string_view query, Way way) {
+std::string redact_query(std::string_view query, Way way, int depth) {
   std::string result;
   for (const std::string_view parameter : split(query, '&')) {
     const auto equals = parameter.find('=');
     const bool secret = equals != std::string_view::npos && names_secret(parameter.substr(0, equals));
     if (secret && way == Way::Leave) continue;
     result += result.empty() ? '?' : '&';
-    result += secret ? fmt::format("{}={}", parameter.substr(0, equals), kHidden) : std::string(parameter);
+    result +=
+        secret ? fmt::format("{}={}", parameter.substr(0, equals), kHidden) : each_url(parameter, way, depth);
   }
   return result;
 }
 
-// `rest` is the URL behind its "://".
-std::string redact_after_scheme(std::string_view scheme, std::string_view rest, Way way) {
+// `rest` is the URL behind its "://". There may be others in its path, as of what a proxy fetches, and in its
+// parameters.
+std::string redact_after_scheme(std::string_view scheme, std::string_view rest, Way way, int depth) {
+  if (depth == kDeepest) return std::string(way == Way::Hide ? kHidden : "");
   std::string result;
   if (const std::size_t at = userinfo_length(rest, way); at != std::string_view::npos) {
     result += redact_userinfo(scheme, rest.substr(0, at), way);
     rest.remove_prefix(at + 1);
   }
   const auto question = rest.find('?');
-  result += rest.substr(0, question);
-  if (question != std::string_view::npos) result += redact_query(rest.substr(question + 1), way);
+  result += each_url(rest.substr(0, question), way, depth + 1);
+  if (question != std::string_view::npos) result += redact_query(rest.substr(question + 1), way, depth + 1);
   return result;
 }
 
-std::string each_url(std::string_view text, Way way) {
+std::string each_url(std::string_view text, Way way, int depth) {
   const bool one = is_one_url(text);
   std::string result;
   while (true) {
@@ -111,7 +117,7 @@ std::string each_url(std::string_view text, Way way) {
     result += text.substr(0, colon + 3);
     text.remove_prefix(colon + 3);
     const std::size_t end = one ? text.size() : length_in_text(text);
-    result += redact_after_scheme(scheme, text.substr(0, end), way);
+    result += redact_after_scheme(scheme, text.substr(0, end), way, depth);
     text.remove_prefix(end);
   }
 }
@@ -134,15 +140,15 @@ std::string_view without_userinfo(std::string_view rest) {
   return at == std::string_view::npos ? rest : rest.substr(at + 1);
 }
 
-std::string hidden_query(std::string_view query) { return redact_query(query, Way::Hide); }
+std::string hidden_query(std::string_view query) { return redact_query(query, Way::Hide, 1); }
 
 std::string shown_url(std::string_view text) {
   constexpr std::size_t kMostShown = 200;
   return clipped(redact_urls(escape_controls(text)), kMostShown);
 }
 
-std::string redact_urls(std::string_view text) { return each_url(text, Way::Hide); }
+std::string redact_urls(std::string_view text) { return each_url(text, Way::Hide, 0); }
 
-std::string without_credentials(std::string_view text) { return each_url(text, Way::Leave); }
+std::string without_credentials(std::string_view text) { return each_url(text, Way::Leave, 0); }
 
 }  // namespace mist

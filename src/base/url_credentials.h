@@ -7,7 +7,7 @@
 
 namespace mist {
 
-/// `text` with every URL in it made safe: "https://user:pw@host/x?token=t" gives
+/// `text` with every URL in it made safe, also those within others: "https://user:pw@host/x?token=t" gives
 /// "https://***@host/x?token=***". The plain user name of ssh ("ssh://git@host", "git@host:x") stays, its
 /// password doesn't. Also of passwords in which somebody forgot to escape a '/', '?', '#' or, where `text` is
 /// one URL, a blank. Cut the result, not `text`: the beginning of a password isn't known as one.

@@ -49,6 +49,13 @@ TEST(RedactUrls, HidesCredentialsAndNothingElse) {
       {"https://[::1]:8443/@scope/x", "https://[::1]:8443/@scope/x"},
       {"oci://h:5000/a:1@sha256:0", "oci://h:5000/a:1@sha256:0"},
       {"https://h/x is unknown to a@b", "https://h/x is unknown to a@b"},
+      {"https://gh.example/https://TOKEN@h/o/r.git", "https://gh.example/https://***@h/o/r.git"},
+      {"https://u@gh.example/https://TOKEN@h/o/r.git", "https://***@gh.example/https://***@h/o/r.git"},
+      {"https://gw/?url=https://u:p@h/?token=x&ref=main",
+       "https://gw/?url=https://***@h/?token=***&ref=main"},
+      {"https://gw/?token=https://u:p@h/&a", "https://gw/?token=***&a"},
+      {"https://h/a,https://x:y@z", "https://h/a,https://***@z"},
+      {"at 'https://gh.example/https://T@h/x', not a@b", "at 'https://gh.example/https://***@h/x', not a@b"},
       {"no url at all", "no url at all"},
       {"", ""},
   };
@@ -68,9 +75,19 @@ TEST(WithoutCredentials, LeavesAnAddressThatCanBeUsed) {
       {"git+https://ci:pa'ss@h/r.git//web", "git+https://h/r.git//web"},
       {"git+https://ci:pa/ss@h/r.git//web", "git+https://h/r.git//web"},
       {"https://u:p@h/@scope/x", "https://h/@scope/x"},
+      {"git+https://gh.example/https://TOKEN@h/o/r.git", "git+https://gh.example/https://h/o/r.git"},
+      {"https://gw/?url=https://u:p@h/&ref=main", "https://gw/?url=https://h/&ref=main"},
       {"team/web:1.0.0", "team/web:1.0.0"},
   };
   for (const Case& c : cases) EXPECT_EQ(without_credentials(c.text), c.safe) << c.text;
+}
+
+TEST(RedactUrls, UrlsWithinUrlsWithoutEndAreHiddenWhole) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "http://a/?";
+  text += "http://u:geheim@h/";
+  EXPECT_FALSE(redact_urls(text).contains("geheim"));
+  EXPECT_FALSE(without_credentials(text).contains("geheim"));
 }
 
 TEST(HasUsablePort, TellsAPortFromAPassword) {

@@ -207,7 +207,7 @@ std::string loggable_url(std::string_view url) {
     url = without_userinfo(url.substr(colon + 3));
   }
   const std::size_t query = url.find('?');
-  out += url.substr(0, query);
+  out += redact_urls(url.substr(0, query));  // of URLs within it
   return query == std::string_view::npos ? out : out + hidden_query(url.substr(query + 1));
 }
 

@@ -128,6 +128,7 @@ TEST(LoggableUrl, HidesCredentials) {
   EXPECT_EQ(loggable_url("https://u:pa/ss@h/a"), "https://h/a");
   EXPECT_EQ(loggable_url("no url at all"), "no url at all");
   EXPECT_EQ(loggable_url("https://h/a@b?x"), "https://h/a@b?x");
+  EXPECT_EQ(loggable_url("https://gh.example/https://token@h/r"), "https://gh.example/https://***@h/r");
 }
 
 }  // namespace
