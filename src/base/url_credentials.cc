@@ -41,8 +41,14 @@ std::size_t length_in_text(std::string_view rest) {
 }
 
 // How long the userinfo is with which `rest` begins, the URL behind its "://"; npos: it has none.
-std::size_t userinfo_length(std::string_view rest, Way way) {
+std::size_t userinfo_length(std::string_view scheme, std::string_view rest, Way way) {
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+  // In a reference to a registry, a digest comes last: an '@' with a '/' behind it ends a password, also one
+  // such as "ci:123/456", which looks like a port and a path.
+  if (scheme == "oci" && authority.find_first_of(":@") != std::string_view::npos) {
+    const auto at = rest.substr(0, std::min(rest.rfind('/'), rest.size())).rfind('@');
+    if (at != std::string_view::npos) return at;
+  }
   // The last '@': git and curl both take a password that holds one.
   const auto at = authority.rfind('@');
   // "user:pa/ss@host": a port is a number, so this is a password in which a '/', '?' or '#' isn't escaped.
@@ -60,7 +66,7 @@ bool is_one_url(std::string_view text) {
     return false;
   const std::string_view rest = text.substr(colon + 3);
   const auto blank = static_cast<std::size_t>(std::ranges::find_if(rest, is_blank) - rest.begin());
-  const std::size_t at = userinfo_length(rest, Way::Leave);
+  const std::size_t at = userinfo_length(text.substr(0, colon), rest, Way::Leave);
   return blank == rest.size() || (at != std::string_view::npos && blank < at);
 }
 
@@ -95,7 +101,7 @@ std::string redact_query(std::string_view query, Way way, int depth) {
 std::string redact_after_scheme(std::string_view scheme, std::string_view rest, Way way, int depth) {
   if (depth == kDeepest) return std::string(way == Way::Hide ? kHidden : "");
   std::string result;
-  if (const std::size_t at = userinfo_length(rest, way); at != std::string_view::npos) {
+  if (const std::size_t at = userinfo_length(scheme, rest, way); at != std::string_view::npos) {
     result += redact_userinfo(scheme, rest.substr(0, at), way);
     rest.remove_prefix(at + 1);
   }
@@ -136,7 +142,7 @@ bool has_usable_port(std::string_view host) {
 }
 
 std::string_view without_userinfo(std::string_view rest) {
-  const std::size_t at = userinfo_length(rest, Way::Leave);
+  const std::size_t at = userinfo_length("", rest, Way::Hide);
   return at == std::string_view::npos ? rest : rest.substr(at + 1);
 }
 

@@ -22,8 +22,8 @@ std::string shown_url(std::string_view text);
 /// credentials elsewhere.
 std::string without_credentials(std::string_view text);
 
-/// The parts of that for a URL in pieces: of what stands behind its "://" without the userinfo, and of what
-/// stands behind its '?', with that, each value hidden whose name is that of a secret.
+/// For a URL in pieces that is shown: what stands behind its "://" without the userinfo, and what stands
+/// behind its '?', with that, each value hidden whose name is that of a secret.
 std::string_view without_userinfo(std::string_view rest);
 std::string hidden_query(std::string_view query);
 

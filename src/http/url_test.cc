@@ -126,6 +126,7 @@ TEST(LoggableUrl, HidesCredentials) {
   EXPECT_EQ(loggable_url("https://u:p@h:1/a?limit=5&X-Amz-Signature=abc&token=t&continue=x"),
             "https://h:1/a?limit=5&X-Amz-Signature=***&token=***&continue=x");
   EXPECT_EQ(loggable_url("https://u:pa/ss@h/a"), "https://h/a");
+  EXPECT_EQ(loggable_url("https://ci:p@s/s@h/charts"), "https://h/charts");
   EXPECT_EQ(loggable_url("no url at all"), "no url at all");
   EXPECT_EQ(loggable_url("https://h/a@b?x"), "https://h/a@b?x");
   EXPECT_EQ(loggable_url("https://gh.example/https://token@h/r"), "https://gh.example/https://***@h/r");
