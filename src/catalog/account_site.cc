@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "catalog/account_data.h"
 #include "catalog/admin_pages.h"
@@ -261,7 +262,7 @@ Status AccountSite::check(const Ask& ask, const Route& route) {
 // Faults of the machine are the site's to tell; what somebody asked for in vain is a page here.
 AccountSite::Reply AccountSite::refused(const Ask& ask, const Error& failure) const {
   const int status = status_of(failure);
-  if (status >= 500 && failure.kind != ErrorKind::Retryable) return failure;
+  if (status >= 500 && (failure.kind != ErrorKind::Retryable || is_storage_fault(failure))) return failure;
   return html(
       message_page(ask.frame, status == 404 ? "Not found" : "That didn't work", problem_of(failure) + "."),
       status);
@@ -303,7 +304,7 @@ AccountSite::Reply AccountSite::log_in(const Ask& ask) {
   MIST_TRY(const int seconds, sign_in_.wait_for(name, ask.peer));
   if (seconds > 0) return wait_page(ask.frame, seconds);
   const auto begun = sign_in_.by_password(name, SecretString(field(ask.form, "password")), ask.from());
-  if (!begun.ok() && begun.error().kind == ErrorKind::Forbidden)
+  if (!begun.ok() && status_of(begun.error()) == 403)
     return login_answer(ask, problem_of(begun.error()), 403);
   if (!begun.ok()) return begun.error();
   return begun_answer(ask, name, *begun, next_of(ask.form));

@@ -40,7 +40,7 @@ AccountSite::Reply AccountSite::take_code(const Ask& ask) {
   const auto cookie =
       by_passkey ? sign_in_.confirmed(waiting.session, waiting.cookie, ask.from())
                  : sign_in_.by_code(waiting.session, waiting.cookie, field(ask.form, "code"), ask.from());
-  if (!cookie.ok() && cookie.error().kind == ErrorKind::Forbidden)
+  if (!cookie.ok() && status_of(cookie.error()) == 403)
     return code_answer(ask, problem_of(cookie.error()), 403);
   if (!cookie.ok()) return cookie.error();
   MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));

@@ -5,7 +5,10 @@
 
 #include "catalog/database_fixture.h"
 #include "catalog/sql_account_store.h"
+#include "catalog/web_answers.h"
+#include "sqlite/database.h"
 #include "testing/fake_clock.h"
+#include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
 namespace mist::catalog {
@@ -202,6 +205,36 @@ TEST_P(AccountStoreTest, ASessionThatAwaitsACodeWaitsNotForLong) {
   EXPECT_TRUE(accounts_->sessions("ann")->empty());
   clock_.advance(10min);
   EXPECT_FALSE(is_session("s1"));
+}
+
+// As a standby has it, or a disk that was mounted again to be read only.
+TEST(AccountStoreThatTakesNoWrites, LetsInWhomItKnowsAndBlamesNobody) {
+  const mist::testing::TempDir dir;
+  mist::testing::FakeClock clock;
+  SystemRandom random;
+  mist::testing::RecordedEvents events;
+  const Path file = dir.path() / "a.db";
+  const auto writable = *open_sqlite(file);
+  const auto before = account_store_in(writable, clock, random);
+  ASSERT_TRUE(before->add("ann", Role::Author, "").ok());
+  ASSERT_TRUE(before->add_token({.account = "ann", .digest = "d1", .label = "ci"}).ok());
+  ASSERT_TRUE(before->add_session({.account = "ann", .digest = "s1"}).ok());
+  clock.advance(1h);
+  const auto connect = [&]() -> Result<std::unique_ptr<sql::Database>> {
+    MIST_TRY(sqlite::Database opened, sqlite::Database::open(file, {.read_only = true}));
+    return std::make_unique<sqlite::Database>(std::move(opened));
+  };
+  const auto read_only = std::make_shared<SqlConnections>(sqlite_dialect(), connect, *connect());
+  const auto store = account_store_in(read_only, clock, random, {}, &events);
+  const auto owner = store->owner_of_token("d1");
+  EXPECT_TRUE(owner.ok() && *owner);
+  const auto session = store->session("s1");
+  EXPECT_TRUE(session.ok() && *session);
+  EXPECT_TRUE(events.has(file.string()));
+  const auto refused = store->add("bob", Role::Author, "");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(status_of(refused.error()), 503) << "not a mistake of whoever asks";
+  EXPECT_EQ(for_everybody(refused.error()).to_line().find(file.string()), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, AccountStoreTest, each_database(), name_of_database);

@@ -1,5 +1,6 @@
 #include "catalog/blobs.h"
 
+#include "base/storage_fault.h"
 #include "registry/package_files.h"
 
 namespace mist::catalog {
@@ -13,20 +14,21 @@ Result<crypto::Digest> FileBlobs::put(const std::string& bytes) {
   const crypto::Digest digest = crypto::sha256(bytes);
   const Path place = place_of(digest);
   if (files_.exists(place)) return digest;
-  MIST_TRY_VOID(files_.make_directories(place.parent_path(), 0700));
-  MIST_TRY_VOID(files_.write(place, bytes, {.mode = 0600}));
+  MIST_TRY_VOID(of_storage(files_.make_directories(place.parent_path(), 0700)));
+  MIST_TRY_VOID(of_storage(files_.write(place, bytes, {.mode = 0600})));
   return digest;
 }
 
 Result<std::string> FileBlobs::get(const crypto::Digest& digest) const {
-  MIST_TRY(std::string bytes, files_.read(place_of(digest), 2 * registry::kMaxPackageBytes));
+  MIST_TRY(std::string bytes, of_storage(files_.read(place_of(digest), 2 * registry::kMaxPackageBytes)));
   if (crypto::sha256(bytes) == digest) return bytes;
   return error(ErrorKind::Invalid, "{} doesn't hold what its name says", place_of(digest).string())
-      .with_hint("restore it from a backup");
+      .with_hint("restore it from a backup")
+      .with_detail(StorageFault());
 }
 
 Result<std::uint64_t> FileBlobs::size(const crypto::Digest& digest) const {
-  return files_.size(place_of(digest));
+  return of_storage(files_.size(place_of(digest)));
 }
 
 }  // namespace mist::catalog

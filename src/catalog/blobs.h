@@ -1,5 +1,8 @@
 #pragma once
 // The bytes of packages, by their digest. They never change. Any thread, many processes.
+//
+// A digest is asked for only where something that is kept names it, so all errors, NotFound too, are a
+// StorageFault (base/storage_fault.h).
 
 #include <cstdint>
 #include <string>

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "config/paths.h"
 #include "registry/git.h"
@@ -44,6 +45,7 @@ Result<T> as_reached(Result<T> result) {
 }
 
 std::string words_of(const Error& failure) {
+  if (is_storage_fault(failure)) return "the catalog can't keep it now, and tries again later";
   std::string text =
       failure.where ? fmt::format("{}: {}", failure.where->text(), failure.to_line()) : failure.to_line();
   if (!failure.hint.empty()) text += fmt::format("\n{}", failure.hint);

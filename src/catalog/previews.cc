@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "catalog/browser_module.h"
 #include "encoding/gzip.h"
@@ -25,7 +26,8 @@ constexpr std::size_t kMostMetadata = 512u << 10;  // bytes: the schema of the i
 
 // Whether it says something of the package, and will be so the next time.
 bool is_final(const Error& failure) {
-  return failure.kind == ErrorKind::Invalid || failure.kind == ErrorKind::Trap;
+  return !is_storage_fault(failure) &&
+         (failure.kind == ErrorKind::Invalid || failure.kind == ErrorKind::Trap);
 }
 
 std::string why_not(const Error& failure) {

@@ -68,6 +68,14 @@ class PreviewsTest : public ::testing::Test {
             {"manifests/a.yaml.j2", std::move(template_text)}};
   }
 
+  void expect_ready_soon(const Version& version) {
+    Preview now = made(version);
+    for (int i = 0; i < 600 && now.state != PreviewState::Ready; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      now = made(version);
+    }
+    EXPECT_EQ(now.state, PreviewState::Ready) << now.problem;
+  }
   Preview made(const Version& version) {
     for (int i = 0; i < 600; ++i) {
       Preview preview = previews_->of(version);
@@ -280,12 +288,17 @@ TEST_F(PreviewsTest, WhatFailedForReasonsOfTheCatalogIsTriedAgain) {
   EXPECT_EQ(failed.state, PreviewState::Impossible);
   EXPECT_EQ(failed.problem, "the catalog can't make it now");
   ASSERT_TRUE(files_.write(engine, bytes).ok());
-  Preview now = made(version);
-  for (int i = 0; i < 600 && now.state != PreviewState::Ready; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    now = made(version);
-  }
-  EXPECT_EQ(now.state, PreviewState::Ready) << now.problem;
+  expect_ready_soon(version);
+}
+
+TEST_F(PreviewsTest, DamagedBytesAreNoPropertyOfTheVersion) {
+  const Version version = version_of(kube());
+  const Path place = packages_.place_of(*crypto::Digest::parse(version.digest));
+  const std::string bytes = *files_.read(place);
+  ASSERT_TRUE(files_.write(place, "others").ok());
+  EXPECT_EQ(problem_of(version), "the catalog can't make it now");
+  ASSERT_TRUE(files_.write(place, bytes).ok());
+  expect_ready_soon(version);
 }
 
 TEST_F(PreviewsTest, AnotherEngineMakesAnotherPreview) {

@@ -77,9 +77,7 @@ WebAnswer Site::api(const WebRequest& request, const std::string& peer) {
     const int status = status_of(failure);
     if (status >= 500)
       world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, failure.to_line()));
-    // Faults of this machine aren't for everybody.
-    WebAnswer answer = json(
-        to_value(status == 500 ? error(ErrorKind::Internal, "the catalog has a fault") : failure), status);
+    WebAnswer answer = json(to_value(for_everybody(failure)), status);
     if (status == 403 && endpoint.role && !call.account) {
       answer.status = 401;
       answer.headers.push_back({"WWW-Authenticate", "Bearer"});

@@ -708,6 +708,27 @@ TEST_P(SiteTest, APackagesBytesAreReadOnlyToBeSentAndOnceForAllWhoTakeThem) {
   EXPECT_EQ(blobs.reads, 2) << "they were still in memory, though nobody took them any more";
 }
 
+TEST_P(SiteTest, BytesThatAreMissingOrDamagedAreAFaultOfTheCatalog) {
+  link("etcd");
+  const NewVersion made = version_of("etcd", "1.0.0");
+  publish(made);
+  const Path place = blobs_.place_of(*crypto::Digest::parse(made.digest));
+  const std::string path = "/api/v1/blobs/" + made.digest;
+  const auto expect_fault = [&](const std::string& method) {
+    events_.messages.clear();
+    const WebAnswer answer = ask(method, path);
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_THAT(answer.body, Not(HasSubstr(dir_.path().string())));
+    EXPECT_TRUE(events_.has(place.string())) << "whoever runs it has to know";
+  };
+  ASSERT_TRUE(files_.remove_all(place).ok());
+  expect_fault("GET");
+  expect_fault("HEAD");
+  ASSERT_TRUE(files_.write(place, "others").ok());
+  expect_fault("GET");
+  EXPECT_EQ(ask("GET", "/api/v1/blobs/sha256:" + std::string(64, 'a')).status, 404) << "nothing names it";
+}
+
 TEST_P(SiteTest, TheIndexMayComePacked) {
   link("etcd");
   publish(version_of("etcd", "1.0.0"));

@@ -54,8 +54,12 @@ Session session_in(const Row& row) {
 class SqlAccountStore final : public AccountStore {
  public:
   SqlAccountStore(std::shared_ptr<SqlConnections> connections, const Clock& clock, Random& random,
-                  const SessionTimes& times)
-      : connections_(std::move(connections)), clock_(clock), random_(random), times_(times) {}
+                  const SessionTimes& times, EventSink* events)
+      : connections_(std::move(connections)),
+        clock_(clock),
+        random_(random),
+        times_(times),
+        events_(events) {}
 
   // Accounts
 
@@ -300,7 +304,7 @@ class SqlAccountStore final : public AccountStore {
         {digest, oldest_begin(), oldest_use(), oldest_wait()},
         [&](const Row& row) { found = session_in(row); }));
     if (found && stamp(found->used) <= now() - kUseMilliseconds)
-      MIST_TRY_VOID(note_use("UPDATE sessions SET used = ? WHERE id = ?", found->id));
+      note_use("UPDATE sessions SET used = ? WHERE id = ?", found->id);
     return found;
   }
 
@@ -471,8 +475,7 @@ class SqlAccountStore final : public AccountStore {
           id = row.integer(4);
           used = row.integer(5);
         }));
-    if (found && used <= now() - kUseMilliseconds)
-      MIST_TRY_VOID(note_use("UPDATE tokens SET used = ? WHERE id = ?", id));
+    if (found && used <= now() - kUseMilliseconds) note_use("UPDATE tokens SET used = ? WHERE id = ?", id);
     return found;
   }
 
@@ -560,11 +563,14 @@ class SqlAccountStore final : public AccountStore {
     return used;
   }
 
-  Status note_use(std::string_view sql, std::int64_t id) {
-    return connections_->writing([&](Database& db) -> Status {
+  // Whether somebody may come in was read: a database that takes no writes now is no reason to refuse them.
+  void note_use(std::string_view sql, std::int64_t id) {
+    const Status done = connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(db.run(sql, {now(), id}));
       return {};
     });
+    if (!done.ok() && events_ != nullptr)
+      events_->warn(fmt::format("a sign-in's last use isn't kept: {}", done.error().to_line()));
   }
 
   Result<std::vector<OwnDomain>> domains_where(std::string_view condition, sql::Params params) {
@@ -612,14 +618,15 @@ class SqlAccountStore final : public AccountStore {
   const Clock& clock_;
   Random& random_;
   const SessionTimes times_;
+  EventSink* const events_;
 };
 
 }  // namespace
 
 std::unique_ptr<AccountStore> account_store_in(std::shared_ptr<SqlConnections> connections,
-                                               const Clock& clock, Random& random,
-                                               const SessionTimes& times) {
-  return std::make_unique<SqlAccountStore>(std::move(connections), clock, random, times);
+                                               const Clock& clock, Random& random, const SessionTimes& times,
+                                               EventSink* events) {
+  return std::make_unique<SqlAccountStore>(std::move(connections), clock, random, times, events);
 }
 
 }  // namespace mist::catalog

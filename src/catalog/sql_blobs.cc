@@ -2,11 +2,15 @@
 
 #include <optional>
 
+#include "base/storage_fault.h"
+
 namespace mist::catalog {
 namespace {
 
 Error no_bytes_of(const crypto::Digest& digest) {
-  return error(ErrorKind::NotFound, "the database has no bytes of {}", digest.str());
+  return error(ErrorKind::NotFound, "the database has no bytes of {}", digest.str())
+      .with_hint("restore it from a backup")
+      .with_detail(StorageFault());
 }
 
 }  // namespace
@@ -32,7 +36,8 @@ Result<std::string> SqlBlobs::get(const crypto::Digest& digest) const {
   if (!bytes) return no_bytes_of(digest);
   if (crypto::sha256(*bytes) == digest) return *std::move(bytes);
   return error(ErrorKind::Invalid, "the database has other bytes at {} than its digest says", digest.str())
-      .with_hint("restore it from a backup");
+      .with_hint("restore it from a backup")
+      .with_detail(StorageFault());
 }
 
 Result<std::uint64_t> SqlBlobs::size(const crypto::Digest& digest) const {

@@ -1,5 +1,7 @@
 #include "catalog/sql_connections.h"
 
+#include "base/storage_fault.h"
+
 namespace mist::catalog {
 
 using sql::Database;
@@ -9,7 +11,8 @@ namespace {
 Error all_busy() {
   return error(ErrorKind::Retryable, "the database is busy")
       .with_because("what was asked of it before takes long")
-      .with_hint("try again; if it stays so, check the database's server or disk");
+      .with_hint("try again; if it stays so, check the database's server or disk")
+      .with_detail(StorageFault());
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ SqlConnections::Borrowed::~Borrowed() {
 Result<Database*> SqlConnections::Borrowed::database() const {
   if (!is_lent_) return all_busy();
   if (!database_) {
-    MIST_TRY(database_, connections_.connect_());
+    MIST_TRY(database_, of_storage(connections_.connect_()));
   }
   return database_.get();
 }

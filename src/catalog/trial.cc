@@ -16,6 +16,7 @@
 #include "apply/plan/test_objects.h"
 #include "apply/wait/wait.h"
 #include "base/process_identity.h"
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "catalog/remove_marked.h"
@@ -77,7 +78,7 @@ std::optional<std::pair<std::int64_t, int>> attempt_of(std::string_view name) {
 bool is_ours(const Error& failure) {
   using enum ErrorKind;
   return failure.kind == Cancelled || failure.kind == Retryable || failure.kind == Internal ||
-         failure.detail<package::InstallationFault>() != nullptr ||
+         is_storage_fault(failure) || failure.detail<package::InstallationFault>() != nullptr ||
          failure.detail<ClusterFault>() != nullptr || failure.detail<HeldByAnotherTest>() != nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "catalog/json_views.h"
 #include "encoding/json.h"
@@ -19,6 +20,7 @@ constexpr std::size_t kMostJsonValues = 1000;
 
 int status_of(const Error& failure) {
   using enum ErrorKind;
+  if (is_storage_fault(failure)) return 503;
   switch (failure.kind) {
     case NotFound:
       return 404;
@@ -40,6 +42,14 @@ int status_of(const Error& failure) {
       return 500;
   }
   return 500;
+}
+
+Error for_everybody(const Error& failure) {
+  if (is_storage_fault(failure))
+    return error(ErrorKind::Retryable, "the catalog can't read or write its data now")
+        .with_hint("try again later");
+  if (status_of(failure) == 500) return error(ErrorKind::Internal, "the catalog has a fault");
+  return failure;
 }
 
 WebAnswer json(const Value& value, int status) {

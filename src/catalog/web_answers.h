@@ -14,8 +14,11 @@
 
 namespace mist::catalog {
 
-/// The HTTP status that says what an error's kind does.
+/// The HTTP status that says what an error's kind does; 503 of a StorageFault, whatever its kind.
 int status_of(const Error& failure);
+/// The error as everybody may read it: one sentence in place of faults of this machine, which are for its
+/// log.
+Error for_everybody(const Error& failure);
 
 http::WebAnswer json(const encoding::Value& value, int status = 200);
 http::WebAnswer html(std::string text, int status = 200);

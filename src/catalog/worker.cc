@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/storage_fault.h"
 #include "package/installation_fault.h"
 
 namespace mist::catalog {
@@ -101,6 +102,11 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
     return true;
   }
   events.warn(fmt::format("{} {}: {}", job->package, job->version, failure.to_line()));
+  // Until somebody repairs what the catalog keeps; other versions may be whole.
+  if (is_storage_fault(failure)) {
+    MIST_TRY_VOID(store.give_back(*job, options.long_pause));
+    return true;
+  }
   // It may work later; but who can't be tested at all shouldn't wait for ever.
   if (job->attempt >= Store::kMostAttempts) {
     MIST_TRY_VOID(store.add_step(*job, {.name = "worker",

@@ -274,6 +274,13 @@ TEST_F(WorkerTest, FilesOfAnEarlierAttemptGoWithTheNextOne) {
   EXPECT_FALSE(files_.exists(left));
 }
 
+TEST_F(WorkerTest, BytesThatTheCatalogLostBlameNoPackage) {
+  submit({{"map.yaml", std::string(kMap)}});
+  ASSERT_TRUE(files_.remove_all(places_.blobs()).ok());
+  expect_waiting_however_often_it_is_tried();
+  EXPECT_TRUE(events_.has(places_.blobs().string()));
+}
+
 TEST_F(WorkerTest, AClusterThatCannotBeReachedBlamesNoPackage) {
   submit({{"map.yaml", std::string(kMap)}});
   expect_untouched<ClusterFault>(world_on([](EventSink&) -> Result<std::unique_ptr<kube::Client>> {

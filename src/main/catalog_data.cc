@@ -90,7 +90,7 @@ Result<CatalogData> open_data(const DataPlace& place, Machine& machine) {
   else
     data.blobs = std::make_unique<catalog::FileBlobs>(files, places.blobs());
   MIST_TRY(data.store, catalog::open_store(connections, machine.clock, machine.random));
-  data.accounts = catalog::account_store_in(connections, machine.clock, machine.random);
+  data.accounts = catalog::account_store_in(connections, machine.clock, machine.random, {}, &machine.log);
   data.feedback = catalog::feedback_store_in(connections, machine.clock);
   data.passkeys = catalog::passkey_store_in(connections, machine.clock, machine.random);
   return data;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <vector>
 
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "encoding/yaml_resolve.h"
 #include "postgres/libpq.h"
@@ -300,7 +301,7 @@ Result<std::vector<Host>> Database::addresses_of(const Host& host, std::size_t t
 // another place; of those that fail at the same time, one does.
 Status Database::connect() {
   std::size_t failures = options_.failures->load();
-  Status done = connect_to_any(failures - failures_before_);
+  Status done = of_storage(connect_to_any(failures - failures_before_));
   if (done.ok())
     failures_before_ = failures;
   else if (done.error().kind == ErrorKind::Retryable)
@@ -430,7 +431,8 @@ Error Database::silent() {
   connection_.reset();
   return error(ErrorKind::Retryable, "the database {} doesn't answer any more", url_.shown())
       .with_because("it took a request, and has been silent for longer than any may take")
-      .with_hint("check the server and the way to it");
+      .with_hint("check the server and the way to it")
+      .with_detail(StorageFault());
 }
 
 // Reads what came meanwhile: the server's last words, and its end.
@@ -463,6 +465,7 @@ Error Database::failure(const pg_result* result, std::string_view doing) const {
   const char* const words =
       result == nullptr ? nullptr : pq_.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   failed.because = trim(words == nullptr ? pq_.PQerrorMessage(connection_.get()) : words);
+  if (failed.kind != ErrorKind::Conflict) failed.details.set(StorageFault());
   return failed;
 }
 

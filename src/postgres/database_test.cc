@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/handle.h"
+#include "base/storage_fault.h"
 #include "postgres/hosts.h"
 #include "postgres/libpq.h"
 #include "postgres/server_fixture.h"
@@ -150,6 +151,7 @@ TEST_F(PostgresTest, ATransactionIsAllOrNothing) {
     return insert(*database, "a");
   });
   EXPECT_EQ(failed.error().kind, ErrorKind::Conflict) << failed.error().to_line();
+  EXPECT_FALSE(is_storage_fault(failed.error())) << "it is about what was written";
   EXPECT_THAT(names(*database), ElementsAre());
   ASSERT_TRUE(database->transaction([&] { return insert(*database, "b"); }).ok());
   EXPECT_THAT(names(*database), ElementsAre("b"));
@@ -167,7 +169,9 @@ TEST_F(PostgresTest, ReadersSeeOneStateWhileSomebodyWrites) {
                   })
                   .ok());
   EXPECT_THAT(names(*reader), ElementsAre("a"));
-  EXPECT_EQ(reader->reading([&] { return insert(*reader, "b"); }).error().kind, ErrorKind::Forbidden);
+  const Error refused = reader->reading([&] { return insert(*reader, "b"); }).error();
+  EXPECT_EQ(refused.kind, ErrorKind::Forbidden);
+  EXPECT_TRUE(is_storage_fault(refused));
 }
 
 TEST_F(PostgresTest, WritersTakeTurns) {
@@ -455,6 +459,7 @@ TEST_F(PostgresTest, WhoMayNotComeInIsToldWithoutThePassword) {
   };
   const Error person = refused("postgresql://nobody_here:s3cret@/postgres?");
   EXPECT_EQ(person.kind, ErrorKind::Forbidden) << person.to_line();
+  EXPECT_TRUE(is_storage_fault(person));
   EXPECT_THAT(person.to_line(), Not(HasSubstr("s3cret")));
   EXPECT_THAT(person.to_line(), HasSubstr("nobody_here"));
   const Error name = refused("postgresql://catalog:s3cret@/no_such_database?");

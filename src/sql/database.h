@@ -5,7 +5,8 @@
 //
 // Errors: Retryable (the database can't be reached, or is busy; no space, a failing disk), Conflict (a
 // constraint of the schema), Forbidden (it lets us not in, or not do that), Invalid (no database, a damaged
-// one, or one of a newer program), Internal (SQL that it refuses).
+// one, or one of a newer program), Internal (SQL that it refuses). All but Conflict and that of a newer
+// program are a StorageFault (base/storage_fault.h).
 
 #include <concepts>
 #include <cstddef>

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "base/storage_fault.h"
+
 namespace mist::sqlite {
 namespace {
 
@@ -95,11 +97,12 @@ Error Database::failure(int code, std::string_view doing) const {
   Error failed = error(kind_of(code), "cannot {} the database {}", doing, file_.string());
   failed.because = database_ != nullptr ? ::sqlite3_errmsg(database_.get()) : ::sqlite3_errstr(code);
   failed.hint = hint_of(code);
+  if (failed.kind != ErrorKind::Conflict) failed.details.set(StorageFault());
   return failed;
 }
 
 Result<Database> Database::open(const Path& file, const OpenOptions& options) {
-  if (!options.read_only) MIST_TRY_VOID(make_private(file));
+  if (!options.read_only) MIST_TRY_VOID(of_storage(make_private(file)));
   Database database(file);
   sqlite3* raw = nullptr;
   // Each connection has one thread at a time, so it needs no lock of its own.
@@ -265,7 +268,8 @@ Status Database::check() {
   if (words == "ok") return {};
   return error(ErrorKind::Invalid, "the database {} is damaged", file_.string())
       .with_because(words)
-      .with_hint("restore it from a backup");
+      .with_hint("restore it from a backup")
+      .with_detail(StorageFault());
 }
 
 }  // namespace mist::sqlite

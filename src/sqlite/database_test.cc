@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/storage_fault.h"
 #include "testing/temp_dir.h"
 
 namespace mist::sqlite {
@@ -98,6 +99,7 @@ TEST_F(DatabaseTest, ATransactionIsAllOrNothing) {
     return {};
   });
   EXPECT_EQ(failed.error().kind, ErrorKind::Conflict) << failed.error().to_line();
+  EXPECT_FALSE(is_storage_fault(failed.error())) << "it is about what was written";
   EXPECT_THAT(names(database), ElementsAre());
   ASSERT_TRUE(database
                   .transaction([&]() -> Status {
@@ -120,7 +122,9 @@ TEST_F(DatabaseTest, ReadersSeeOneStateWhileSomebodyWrites) {
                   })
                   .ok());
   EXPECT_THAT(names(reader), ElementsAre("a"));
-  EXPECT_EQ(reader.run("INSERT INTO things (name) VALUES ('b')").error().kind, ErrorKind::Forbidden);
+  const Error refused = reader.run("INSERT INTO things (name) VALUES ('b')").error();
+  EXPECT_EQ(refused.kind, ErrorKind::Forbidden);
+  EXPECT_TRUE(is_storage_fault(refused));
 }
 
 TEST_F(DatabaseTest, WritersTakeTurns) {
@@ -227,6 +231,7 @@ TEST_F(DatabaseTest, AFileThatIsNoDatabaseIsInvalid) {
   const auto opened = Database::open(file_);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().kind, ErrorKind::Invalid) << opened.error().to_line();
+  EXPECT_TRUE(is_storage_fault(opened.error()));
   EXPECT_EQ(Database::open(dir_.path() / "no/such/a.db").error().kind, ErrorKind::NotFound);
 }
 

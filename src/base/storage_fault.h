@@ -1,0 +1,23 @@
+#pragma once
+// The error of a program that can't read or write what it keeps. Any thread.
+
+#include <utility>
+
+#include "base/result.h"
+
+namespace mist {
+
+/// The fact of that error: a database refuses us, isn't there or is damaged, or bytes beside it are. It is
+/// for whoever runs the program: whatever was asked for isn't the reason, and its words name files and
+/// servers of this machine.
+struct StorageFault {};
+
+template <typename T>
+Result<T> of_storage(Result<T> result) {
+  if (!result.ok()) result.error().details.set(StorageFault());
+  return result;
+}
+
+inline bool is_storage_fault(const Error& failure) { return failure.detail<StorageFault>() != nullptr; }
+
+}  // namespace mist
