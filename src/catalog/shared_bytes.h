@@ -1,13 +1,16 @@
 #pragma once
 // Large bytes that several answers send at the same time are in memory once, for as long as one of them needs
-// them. Any thread.
+// them; in all they are bounded, however many different ones slow clients take. Any thread.
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 
@@ -16,18 +19,36 @@ namespace mist::catalog {
 class SharedBytes {
  public:
   using Load = std::function<Result<std::string>()>;
+  /// So small are bytes that may always be held: as many as there are connections.
+  static constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
+
+  /// No more than `most` bytes are held in all, beside small ones.
+  explicit SharedBytes(std::uint64_t most = std::uint64_t{1} << 30) : most_(most) {}
 
   /// The bytes of that name, which never change: those that somebody has already, else what `load` gives.
-  /// Callers who want the same ones wait for the first one's load. Errors: those of `load`; they aren't kept.
+  /// Callers who want the same ones wait for the first one's load. Errors: those of `load`; Retryable: too
+  /// many others are held. They aren't kept.
   Result<std::shared_ptr<const std::string>> get(const std::string& name, const Load& load);
 
  private:
+  using Sum = std::atomic<std::uint64_t>;
   struct Held {
+    explicit Held(std::shared_ptr<Sum> all) : sum(std::move(all)) {}
+    ~Held() {
+      if (bytes) *sum -= bytes->size();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+    const std::shared_ptr<Sum> sum;  // of all that are held, which may outlive this SharedBytes
     std::mutex loading;
-    std::optional<std::string> bytes;  // set once, guarded by loading until then
+    std::optional<std::string> bytes;  // set once, guarded by loading until then; counted in sum
   };
+  Status count(std::uint64_t size);
   std::shared_ptr<Held> held(const std::string& name);
 
+  const std::uint64_t most_;
+  const std::shared_ptr<Sum> sum_ = std::make_shared<Sum>(0);
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<Held>> held_;  // guarded by mutex_
 };

@@ -44,5 +44,36 @@ TEST(SharedBytes, AreForgottenWhenNobodyHasThemAndAfterAnError) {
   EXPECT_EQ(loads, 3);
 }
 
+TEST(SharedBytes, AreBoundedInAllButForSmallOnes) {
+  SharedBytes shared(3 * SharedBytes::kSmall);
+  const auto of_size = [](std::uint64_t size) {
+    return [size]() -> Result<std::string> { return std::string(size, 'a'); };
+  };
+  auto first = shared.get("a", of_size(2 * SharedBytes::kSmall));
+  ASSERT_TRUE(first.ok());
+  const auto refused = shared.get("b", of_size(2 * SharedBytes::kSmall));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Retryable);
+  const auto again = shared.get("a", of_size(2 * SharedBytes::kSmall));
+  EXPECT_TRUE(again.ok()) << "they are held already";
+  const auto small = shared.get("c", of_size(SharedBytes::kSmall));
+  const auto other = shared.get("d", of_size(SharedBytes::kSmall));
+  EXPECT_TRUE(small.ok() && other.ok());
+  const auto exact = shared.get("e", of_size(1));
+  EXPECT_TRUE(exact.ok());
+  *first = nullptr;
+  EXPECT_FALSE(shared.get("b", of_size(2 * SharedBytes::kSmall)).ok()) << "another has them";
+}
+
+TEST(SharedBytes, MakeRoomWhenNobodyHasThem) {
+  SharedBytes shared(3 * SharedBytes::kSmall);
+  const auto large = []() -> Result<std::string> { return std::string(2 * SharedBytes::kSmall, 'a'); };
+  auto first = shared.get("a", large);
+  ASSERT_TRUE(first.ok());
+  EXPECT_FALSE(shared.get("b", large).ok());
+  *first = nullptr;
+  EXPECT_TRUE(shared.get("b", large).ok());
+}
+
 }  // namespace
 }  // namespace mist::catalog

@@ -10,7 +10,6 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <condition_variable>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -99,6 +98,8 @@ class WebServer::Impl {
   class Connection;
 
   void accept();
+  // Which one is closed for a new one; null: none may be.
+  Connection* first_to_give_way() const;
   void begin_drain();
 
   // Those that the connections use outlive the context, which holds the connections.
@@ -108,7 +109,6 @@ class WebServer::Impl {
   std::condition_variable drained_;
   std::size_t open_ = 0;               // guarded by mutex_
   std::set<Connection*> connections_;  // of the I/O thread
-  std::list<Connection*> waiting_;     // of those, for a request; the longest first
   bool draining_ = false;              // of the I/O thread
   std::string address_;
   asio::io_context context_{1};
@@ -144,10 +144,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     if (server_.draining_) return close();
     if (buffer_.size() > 0) return read_header();
     stream_.expires_after(server_.options_.idle);
-    place_ = server_.waiting_.insert(server_.waiting_.end(), this);
+    begin(Stage::Waiting);
     stream_.async_read_some(buffer_.prepare(kFirstBytes),
                             [self = shared_from_this()](beast::error_code failed, std::size_t size) {
-                              self->stop_waiting();
                               if (failed) return;
                               self->buffer_.commit(size);
                               self->read_header();
@@ -155,7 +154,16 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   }
 
   void end_unless_busy() {
-    if (!busy_) close();
+    if (stage_ < Stage::Handling) close();
+  }
+
+  // The lower, the sooner it gives way; nullopt: it doesn't. A request that has come is answered in any case,
+  // and its client has `patience` to take the answer.
+  using Rank = std::pair<int, SteadyTime>;
+  std::optional<Rank> rank(SteadyTime now) const {
+    if (stage_ == Stage::Handling) return std::nullopt;
+    if (stage_ == Stage::Sending && now - since_ < server_.options_.patience) return std::nullopt;
+    return Rank{static_cast<int>(stage_), since_};
   }
 
   // Its place is another's from now on.
@@ -170,17 +178,21 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   static constexpr std::size_t kMostDiscarded = 4u << 20;
   static constexpr std::chrono::seconds kDiscardTime{2};
 
-  void stop_waiting() {
-    if (place_ != server_.waiting_.end())
-      server_.waiting_.erase(std::exchange(place_, server_.waiting_.end()));
+  enum class Stage : std::uint8_t {
+    Waiting,   // for a request
+    Reading,   // one that has begun; or, after the last answer, what the client sends still
+    Handling,  // one that has come whole
+    Sending,   // its answer
+  };
+  void begin(Stage stage) {
+    stage_ = stage;
+    since_ = std::chrono::steady_clock::now();
   }
 
-  void forget() {
-    stop_waiting();
-    server_.connections_.erase(this);
-  }
+  void forget() { server_.connections_.erase(this); }
 
   void read_header() {
+    begin(Stage::Reading);
     parser_.emplace();
     parser_->header_limit(server_.options_.header_bytes);
     parser_->body_limit(server_.options_.body_bytes);
@@ -230,7 +242,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     // answer.
     if (!stream_.socket().is_open()) return;
     request_.body = std::move(parser_->get().body());
-    busy_ = true;
+    begin(Stage::Handling);
     stream_.expires_never();
     // The last hold of this goes along, so that it ends on the I/O thread.
     asio::post(server_.handlers_, [self = shared_from_this(), request = std::move(request_)]() mutable {
@@ -258,9 +270,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     answer_ = std::move(answer);
     if (!is_head) response_.body() = {answer_.content().data(), answer_.content().size()};
     stream_.expires_after(server_.options_.patience + time_for(answer_));
+    begin(Stage::Sending);
     beast::http::async_write(stream_, response_,
                              [self = shared_from_this()](beast::error_code failed, std::size_t) {
-                               self->busy_ = false;
                                self->answer_ = {};
                                if (failed) return self->close();
                                if (self->response_.keep_alive()) return self->wait();
@@ -287,12 +299,12 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   }
 
   void refuse(int status, std::string_view why) {
-    busy_ = true;
     send({.status = status, .body = std::string(why) + "\n"}, false);
   }
 
   // The client gets to read the answer, although it may still be sending: a reset would discard it.
   void say_goodbye() {
+    begin(Stage::Reading);
     beast::error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     stream_.expires_after(kDiscardTime);
@@ -314,9 +326,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
 
   beast::tcp_stream stream_;
   Impl& server_;
-  std::list<Connection*>::iterator place_ = server_.waiting_.end();
   std::string peer_;
-  bool busy_ = false;  // a request has come whole, and its answer isn't sent yet
+  Stage stage_ = Stage::Waiting;
+  SteadyTime since_ = std::chrono::steady_clock::now();
   beast::flat_buffer buffer_{kMostBuffered};
   std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
   WebRequest request_;  // while its body is read
@@ -346,14 +358,28 @@ void WebServer::Impl::accept() {
         if (!ended) accept();
       });
     }
-    // Beyond the bound, one that waits for its next request gives way, as it may at any time (RFC 9112,
-    // section 9.5). Where none does, the new one is closed at once; those that are open end within their
-    // time.
-    if (connections_.size() >= options_.connections && !waiting_.empty()) waiting_.front()->give_way();
+    if (connections_.size() >= options_.connections)
+      if (Connection* const first = first_to_give_way(); first != nullptr) first->give_way();
     if (connections_.size() < options_.connections)
       std::make_shared<Connection>(std::move(socket), *this)->wait();
     accept();
   });
+}
+
+// Beyond the bound, one that waits for its next request gives way, as it may at any time (RFC 9112, section
+// 9.5); else the one that has been sending its request the longest, or that has been taking its answer the
+// longest, beyond the time that every client has: so a client that holds all of them slowly closes the server
+// to nobody else. Where none does, the new one is closed at once.
+WebServer::Impl::Connection* WebServer::Impl::first_to_give_way() const {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  Connection* first = nullptr;
+  std::optional<Connection::Rank> lowest;
+  for (Connection* const each : connections_)
+    if (const auto rank = each->rank(now); rank && (!lowest || *rank < *lowest)) {
+      lowest = rank;
+      first = each;
+    }
+  return first;
 }
 
 void WebServer::Impl::begin_drain() {

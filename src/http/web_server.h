@@ -5,9 +5,9 @@
 //
 // Every connection is bounded in time and bytes: a request must have come within `patience`, however slowly
 // its client sends, and its answer must have been taken within as much again (a shared one, which takes no
-// memory for each client, within what slow networks need). A request whose end two servers
-// could see in two places (RFC 9112, section 11.2: request smuggling) is answered with 400 and its
-// connection closed.
+// memory for each client, within what slow networks need, unless there are more connections than it takes). A
+// request whose end two servers could see in two places (RFC 9112, section 11.2: request smuggling) is
+// answered with 400 and its connection closed.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,8 +49,10 @@ struct WebAnswer {
 using HandleWeb = std::function<WebAnswer(const WebRequest&)>;
 
 struct WebServerOptions {
-  std::size_t handlers = 4;       ///< threads
-  std::size_t connections = 512;  ///< beyond them, those that wait for a request give way to new ones
+  std::size_t handlers = 4;  ///< threads
+  /// Beyond them, new ones push out those that wait for a request, then those that are slow: whose request
+  /// hasn't come whole, or whose answer isn't taken after `patience`.
+  std::size_t connections = 512;
   std::uint32_t header_bytes = 16u << 10;
   std::uint64_t body_bytes = 1u << 20;           ///< more is answered with 413
   Duration patience = std::chrono::seconds(10);  ///< for a request that has begun, and for its answer

@@ -239,6 +239,33 @@ TEST(WebServer, TheConnectionThatWaitsLongestGivesWayToANewOne) {
   EXPECT_THAT(read_all(two), HasSubstr("GET /a"));
 }
 
+TEST(WebServer, ARequestThatComesSlowlyGivesWayToANewConnection) {
+  const auto server = web_server({.connections = 2, .patience = std::chrono::hours(1)});
+  const UniqueFd one = connect_to(server->address());
+  const UniqueFd two = connect_to(server->address());
+  for (const UniqueFd* const each : {&one, &two}) send_all(*each, "GET /a HTTP/1.1\r\nHost");
+  EXPECT_THAT(answer_to(*server, kGetA), HasSubstr("GET /a"));
+  EXPECT_THAT(answer_to(*server, kGetA), HasSubstr("GET /a"));
+}
+
+TEST(WebServer, AnAnswerThatIsTakenSlowlyGivesWayAfterTheTimeThatEverybodyHas) {
+  const auto large = std::make_shared<const std::string>(std::size_t{64} << 20, 'x');
+  std::latch asked(1);
+  const auto server = web_server({.connections = 1, .patience = 500ms, .slowest = 1},
+                                 [&](const WebRequest& request) -> WebAnswer {
+                                   if (request.path != "/large") return echo(request);
+                                   asked.count_down();
+                                   return {.shared = large};
+                                 });
+  const UniqueFd slow = connect_to(server->address());
+  send_all(slow, "GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  asked.wait();
+  std::string answer;
+  while (answer.empty()) answer = answer_to(*server, kGetA);
+  EXPECT_THAT(answer, HasSubstr("GET /a"));
+  EXPECT_LT(read_all(slow).size(), large->size()) << "it gave way";
+}
+
 // Its next request may be read already, but not taken up, when another connection comes.
 TEST(WebServer, AConnectionThatGaveWayCarriesOutNothing) {
   std::atomic<int> carried_out = 0;
