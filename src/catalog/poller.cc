@@ -133,8 +133,17 @@ Result<ProcessResult> StrangersGit::run(const Command& command, const Context& c
   for (const std::string_view name : {"GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "SSH_AUTH_SOCK", "GIT_SSH",
                                       "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND"})
     tamed.env[std::string(name)] = std::nullopt;
+  if (proxy_ == GitProxy::None)
+    for (const std::string_view name :
+         {"http_proxy", "https_proxy", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
+      tamed.env[std::string(name)] = std::nullopt;
   if (tamed.file_limit) tamed.file_limit = std::min(*tamed.file_limit, kLargestFetch);
   return processes_.run(tamed, context);
+}
+
+Status StrangersGit::check_keeps_addresses(const Context& context) {
+  Status checked = registry::check_git_keeps_addresses(*this, context);
+  return !checked.ok() && checked.error().kind == ErrorKind::NotFound ? Status() : checked;
 }
 
 void Poller::wake() {

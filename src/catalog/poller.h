@@ -44,16 +44,27 @@ Result<registry::GitUrl> repository_url(const std::string& text, Repositories al
 inline constexpr ProcessLimits kStrangersGitLimits{.memory_bytes = std::uint64_t{2} << 30,
                                                    .processor_time = std::chrono::seconds(120)};
 
+/// Whether git goes through the proxy of the environment.
+enum class GitProxy : std::uint8_t {
+  None,           ///< it connects to the addresses that were judged
+  OfEnvironment,  ///< the proxy gets the name, looks it up itself, and judges
+};
+
 /// Runs git without the configuration and credentials of who runs the catalog, and so that it needs little.
 class StrangersGit final : public ProcessRunner {
  public:
   /// `home` is an empty directory.
-  StrangersGit(ProcessRunner& processes, Path home) : processes_(processes), home_(std::move(home)) {}
+  StrangersGit(ProcessRunner& processes, Path home, GitProxy proxy = GitProxy::None)
+      : processes_(processes), home_(std::move(home)), proxy_(proxy) {}
   Result<ProcessResult> run(const Command& command, const Context& context) override;
+  /// Before anything is fetched. Forbidden: this git doesn't keep to addresses that were judged
+  /// (registry/git.h). That there is none is told by each use of it.
+  Status check_keeps_addresses(const Context& context);
 
  private:
   ProcessRunner& processes_;
   Path home_;
+  GitProxy proxy_;
 };
 
 struct PollerWorld {

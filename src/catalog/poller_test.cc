@@ -415,6 +415,14 @@ TEST_F(PollerTest, GitGetsNothingOfTheUser) {
   EXPECT_EQ(recorder.seen.env["SSH_AUTH_SOCK"], std::nullopt);
   EXPECT_LT(*recorder.seen.file_limit, std::uint64_t{1} << 30);
   EXPECT_THAT(recorder.seen.arguments, ::testing::Contains("pack.threads=1"));
+  // It would look up the name once more.
+  for (const char* name : {"https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "http_proxy"}) {
+    ASSERT_TRUE(recorder.seen.env.contains(name)) << name;
+    EXPECT_EQ(recorder.seen.env[name], std::nullopt) << name;
+  }
+  StrangersGit through_proxy(recorder, "/nowhere", GitProxy::OfEnvironment);
+  ASSERT_TRUE(through_proxy.run(command, Context()).ok());
+  EXPECT_FALSE(recorder.seen.env.contains("HTTPS_PROXY"));
 }
 
 }  // namespace

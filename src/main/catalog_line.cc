@@ -55,6 +55,8 @@ serve:
                              authors may see all of that
 
 serve and worker:
+  --git-through-proxy        git uses the proxy of the environment (HTTPS_PROXY) for strangers' repositories: the proxy looks up
+                             their names, and has to keep them from your networks
   --kubeconfig FILE          of a cluster that is for tests only: strangers' packages are installed there
   --context NAME             of the kubeconfig; its current one
   --workers N                how many tests at once in this process (1)
@@ -80,6 +82,7 @@ constexpr std::array kFlags{
     Flag{"--poll-interval", true, "serve"},
     Flag{"--polls", true, "serve"},
     Flag{"--allow-private-repositories", false, "serve"},
+    Flag{"--git-through-proxy", false, "serve worker"},
     Flag{"--kubeconfig", true, "serve worker"},
     Flag{"--context", true, "serve worker"},
     Flag{"--workers", true, "serve worker"},

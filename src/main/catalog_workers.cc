@@ -37,8 +37,14 @@ std::string holder_name(Random& random, int number) {
 
 }  // namespace
 
+catalog::GitProxy git_proxy_asked(const CommandLine& line) {
+  return line.has("--git-through-proxy") || line.has("--allow-private-repositories")
+             ? catalog::GitProxy::OfEnvironment
+             : catalog::GitProxy::None;
+}
+
 Result<catalog::TrialWorld> trial_world(const CommandLine& line, Machine& machine, const DataPlace& place,
-                                        const CatalogData& data, ProcessRunner& git) {
+                                        const CatalogData& data, catalog::StrangersGit& git) {
   MIST_TRY(config::Paths paths, own_paths(machine, place.directory));
   package::RendererOptions engines = engines_of(machine, paths);
   MIST_TRY(const std::string instance, data.store->instance());
@@ -60,6 +66,7 @@ Result<catalog::TrialWorld> trial_world(const CommandLine& line, Machine& machin
       .longest = 4 * timeout};
   // Versions would fail for what isn't their fault.
   MIST_TRY_VOID(catalog::check_ready(world).in("while getting ready to test packages"));
+  MIST_TRY_VOID(git.check_keeps_addresses(machine.context).in("while getting ready to test packages"));
   return world;
 }
 
@@ -79,7 +86,7 @@ Status worker(const CommandLine& line, Machine& machine, const DataPlace& place)
   MIST_TRY(const Duration lease, line.duration("--lease", "30s"));
   MIST_TRY(const int workers, line.number("--workers", "1", 64));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
-  catalog::StrangersGit git(limited, place.directory.cache() / "git");
+  catalog::StrangersGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
   MIST_TRY(const catalog::TrialWorld world, trial_world(line, machine, place, data, git));
   if (line.has("--once")) {
     const catalog::WorkerOptions options{.holder = holder_name(machine.random, 0), .term = lease};

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "base/result.h"
+#include "catalog/poller.h"
 #include "catalog/store.h"
 #include "catalog/trial.h"
 #include "main/catalog_data.h"
@@ -16,9 +16,12 @@
 namespace mist {
 
 /// Of the cluster that `line` names. All arguments outlive it; `git` is for packages. Errors: Usage, of
-/// catalog::check_ready, of the store.
+/// catalog::check_ready, of the store; Forbidden: git is too old.
 Result<catalog::TrialWorld> trial_world(const CommandLine& line, Machine& machine, const DataPlace& place,
-                                        const CatalogData& data, ProcessRunner& git);
+                                        const CatalogData& data, catalog::StrangersGit& git);
+
+/// As --git-through-proxy says; repositories of private networks may need it in any case.
+catalog::GitProxy git_proxy_asked(const CommandLine& line);
 
 /// Threads that test packages as long as this lives. All arguments outlive it.
 class Workers {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <span>
@@ -180,6 +181,21 @@ constexpr std::array kSymptoms{
     Symptom{"invalid index-pack output", ErrorKind::Invalid, kTooLarge},
 };
 
+// The first git that knows http.curloptResolve.
+constexpr std::pair kKeepsAddresses{2, 37};
+
+// Of "git version 2.39.5 (Apple Git-154)"; what isn't one is older than all.
+std::pair<int, int> git_version_in(std::string_view text) {
+  constexpr std::string_view kBefore = "git version ";
+  std::pair<int, int> version{0, 0};
+  if (!text.starts_with(kBefore)) return version;
+  text.remove_prefix(kBefore.size());
+  const char* const end = text.data() + text.size();
+  const auto [dot, failed] = std::from_chars(text.data(), end, version.first);
+  if (failed == std::errc() && dot != end && *dot == '.') std::from_chars(dot + 1, end, version.second);
+  return version;
+}
+
 // The end of what git said: its reason stands last.
 std::string safe_messages(std::string_view messages) {
   constexpr std::size_t kMost = 2000;
@@ -206,8 +222,21 @@ Error git_failure(std::string_view what, std::string_view messages) {
   return failure;
 }
 
+Status check_git_keeps_addresses(ProcessRunner& processes, const Context& context) {
+  MIST_TRY(const std::string said,
+           Git(processes).run({.arguments = {"version"}, .repository = {}, .input = {}}, context));
+  if (git_version_in(said) >= kKeepsAddresses) return {};
+  return error(ErrorKind::Forbidden, "the git of this machine is too old for repositories of strangers")
+      .with_because(fmt::format("{} would look up a host's name again, and may get an address of a private "
+                                "network",
+                                escape_controls(trim(said))))
+      .with_hint("install git 2.37 or newer");
+}
+
 Result<std::string> Git::run(const GitCall& call, const Context& context) const {
   MIST_CHECK(!call.arguments.empty());
+  if (call.remote != nullptr && call.remote->public_only())
+    MIST_TRY_VOID(check_git_keeps_addresses(processes_, context));
   Result<ProcessResult> result = processes_.run(command_for(call), context);
   const std::string what = call.remote != nullptr
                                ? fmt::format("{} from {}", call.arguments.front(), call.remote->display())

@@ -38,6 +38,11 @@ class Git {
   ProcessRunner& processes_;
 };
 
+/// That this machine's git keeps to the addresses that were judged (GitUrl::limited_to_public), which each
+/// call to such a remote asks first. Forbidden: it is older than 2.37, ignores the setting
+/// http.curloptResolve without a word, and would ask for the name again. Other errors: as of Git::run.
+Status check_git_keeps_addresses(ProcessRunner& processes, const Context& context);
+
 /// Which kind of failure git's messages tell of, and what to do.
 Error git_failure(std::string_view what, std::string_view messages);
 

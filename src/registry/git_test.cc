@@ -77,6 +77,33 @@ TEST(Git, LetsEachCallTalkToItsRemoteOnly) {
   EXPECT_TRUE(testing::WatchedRunner::has(runner.commands.back(), "core.hooksPath=/dev/null"));
 }
 
+TEST(Git, OneThatDoesNotKeepToJudgedAddressesGoesToNoRepositoryOfStrangers) {
+  testing::WatchedRunner runner;
+  const GitUrl named = url("https://h/r");
+  const auto limited =
+      named.limited_to_public([](const std::string&) { return std::vector<std::string>{"1.1.1.1"}; });
+  ASSERT_TRUE(limited.ok());
+  const auto fetched = [&](const GitUrl& remote, const std::string& version) {
+    runner.commands.clear();
+    runner.before = [&](const Command& command) {
+      const bool asks = testing::WatchedRunner::has(command, "version");
+      return Result<ProcessResult>(ProcessResult{.exit_code = 0, .out = asks ? version : "", .err = {}});
+    };
+    const auto result = Git(runner).run(
+        {.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}}, Context());
+    EXPECT_EQ(testing::WatchedRunner::has(runner.commands.back(), "fetch"), result.ok());
+    EXPECT_TRUE(result.ok() || result.error().kind == ErrorKind::Forbidden);
+    return result.ok();
+  };
+  for (const char* version : {"git version 2.37.0\n", "git version 2.39.5 (Apple Git-154)\n",
+                              "git version 2.45.1.windows.1\n", "git version 3.0.0-rc1\n"})
+    EXPECT_TRUE(fetched(*limited, version)) << version;
+  for (const char* version :
+       {"git version 2.36.6\n", "git version 2.9.1\n", "git version 1.99.0\n", "git version two\n", ""})
+    EXPECT_FALSE(fetched(*limited, version)) << version;
+  EXPECT_TRUE(fetched(named, "git version 2.30.2\n")) << "the user named it";
+}
+
 TEST(Git, ReadsNobodysSettingsForWhatIsHere) {
   testing::WatchedRunner runner;
   runner.before = [](const Command&) { return Result<ProcessResult>(ProcessResult{}); };
