@@ -66,11 +66,17 @@ Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digest
 Result<std::set<crypto::Digest>> check_sqlite(const Path& file) {
   MIST_TRY(sqlite::Database copy, sqlite::Database::open(file));
   MIST_TRY_VOID(copy.check());
+  // It isn't brought up to date: the program that the catalog has may be an older one, and restore it. Runs
+  // have texts since version 3 of the schema.
+  bool has_texts = false;
+  MIST_TRY_VOID(copy.query("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'text'", {},
+                           [&](const sql::Row&) { has_texts = true; }));
   std::set<crypto::Digest> digests;
-  MIST_TRY_VOID(
-      copy.query("SELECT digest FROM versions UNION SELECT text FROM runs", {}, [&](const sql::Row& row) {
-        if (const auto digest = crypto::Digest::parse(row.text(0)); digest.ok()) digests.insert(*digest);
-      }));
+  const auto note = [&](const sql::Row& row) {
+    if (const auto digest = crypto::Digest::parse(row.text(0)); digest.ok()) digests.insert(*digest);
+  };
+  MIST_TRY_VOID(copy.query("SELECT digest FROM versions", {}, note));
+  if (has_texts) MIST_TRY_VOID(copy.query("SELECT text FROM runs", {}, note));
   // One file again, without the log beside it.
   MIST_TRY_VOID(copy.script("PRAGMA journal_mode = DELETE;"));
   return digests;

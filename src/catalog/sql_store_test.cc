@@ -1044,6 +1044,37 @@ TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   EXPECT_FALSE(files.exists(third.root));
 }
 
+TEST_P(SqliteStoreTest, ABackupOfAnOlderProgramIsRestoredByBoth) {
+  HostFileSystem files;
+  const DataPlaces old{dir_.path() / "old"};
+  FileBlobs blobs(files, old.blobs());
+  const std::string digest = blobs.put("the bytes")->str();
+  {
+    auto database = sqlite::Database::open(old.database());
+    ASSERT_TRUE(database.ok()) << database.error().to_line();
+    ASSERT_TRUE(database->migrate(sqlite_dialect().schema.first(1)).ok());
+    const Status filled = database->script(fmt::format(
+        "INSERT INTO accounts VALUES (1, 'ann', 0, 1000, 0);"
+        "INSERT INTO projects VALUES (1, 'etcd', 1, 'https://g/e', '', 's', 1000, NULL, NULL, '', 1);"
+        "INSERT INTO versions VALUES (1, 1, '1.0.0', 0, 'v1.0.0', 'a', '{}', 2, NULL, 1000, '{{}}', '');"
+        "INSERT INTO jobs VALUES (1, 1, 0, 1, NULL, NULL, 1000);"
+        "INSERT INTO runs VALUES (1, 1, '');",
+        digest));
+    ASSERT_TRUE(filled.ok()) << filled.error().to_line();
+  }
+  const Path backup = dir_.path() / "backup";
+  const Status copied = back_up(files, old, backup, Context());
+  ASSERT_TRUE(copied.ok()) << copied.error().to_line();
+  const DataPlaces restored{dir_.path() / "restored"};
+  const Status done = restore(files, backup, restored, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_EQ(*FileBlobs(files, restored.blobs()).get(crypto::sha256("the bytes")), "the bytes");
+  EXPECT_EQ((*opened(*open_sqlite(restored.database()))->version("etcd", "1.0.0"))->digest, digest);
+  auto of_older = sqlite::Database::open(DataPlaces{backup}.database());
+  ASSERT_TRUE(of_older.ok());
+  EXPECT_TRUE(of_older->migrate(sqlite_dialect().schema.first(1)).ok()) << "it is as the catalog was";
+}
+
 INSTANTIATE_TEST_SUITE_P(Databases, StoreTest, each_database(), name_of_database);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PostgresStoreTest);
 INSTANTIATE_TEST_SUITE_P(Databases, PostgresStoreTest, postgres_alone(), name_of_database);
