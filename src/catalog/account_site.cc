@@ -165,7 +165,7 @@ AccountSite::AccountSite(World world, Options options)
                 .passwords = world_.passwords,
                 .clock = world_.clock,
                 .random = world_.random}),
-      admin_(world_.accounts, world_.actions),
+      admin_(world_.accounts),
       writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)),
       registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst),
       journeys_(world_.clock, kJourneysRate, kJourneysBurst),
@@ -382,8 +382,8 @@ AccountSite::Reply AccountSite::come_back(const Ask& ask) {
   }
   if (!ask.visitor || ask.account().name != journey->account)
     return error(ErrorKind::Forbidden, "{} is no longer signed in", journey->account);
-  MIST_TRY_VOID(world_.accounts.link_identity(journey->account, identity.issuer, identity.subject));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "link identity", identity.subject));
+  MIST_TRY_VOID(world_.accounts.link_identity(journey->account, identity.issuer, identity.subject,
+                                              entry_of(ask.actor(), "link identity", identity.subject)));
   return see_other("/account");
 }
 
@@ -401,7 +401,8 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
   const std::string base = proposed_name(identity.name);
   for (int number = 1; number <= kMostNames; ++number) {
     std::string name = number == 1 ? base : fmt::format("{}-{}", base, number);
-    const Status made = world_.accounts.add_identified(name, identity.issuer, identity.subject);
+    const Status made = world_.accounts.add_identified(
+        name, identity.issuer, identity.subject, entry_of({{.name = name}, ask.peer}, "register", name));
     if (!made.ok() && made.error().kind == ErrorKind::Conflict) {
       // The same browser may sign in twice at once.
       MIST_TRY(known, world_.accounts.account_of_identity(identity.issuer, identity.subject));
@@ -409,7 +410,6 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
       continue;
     }
     if (!made.ok()) return made.error();
-    MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "register", name));
     return name;
   }
   return error(ErrorKind::Conflict, "the name {} is taken", base);
@@ -417,8 +417,9 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
 
 AccountSite::Reply AccountSite::unlink_identity(const Ask& ask) {
   const std::string& name = ask.account().name;
-  MIST_TRY_VOID(world_.accounts.unlink_identity(name, field(ask.form, "issuer"), field(ask.form, "subject")));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "unlink identity", field(ask.form, "subject")));
+  const std::string subject = field(ask.form, "subject");
+  MIST_TRY_VOID(world_.accounts.unlink_identity(name, field(ask.form, "issuer"), subject,
+                                                entry_of(ask.actor(), "unlink identity", subject)));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in({}, cookie);
 }
@@ -442,11 +443,11 @@ AccountSite::Reply AccountSite::add_account(const Ask& ask) {
   if (const int seconds = registrations_.wait_for(client_of(ask.peer)); seconds > 0)
     return wait_page(ask.frame, seconds);
   const std::string name = field(ask.form, "name");
-  const auto cookie = sign_in_.add_account(name, SecretString(field(ask.form, "password")), ask.from());
+  const auto cookie = sign_in_.add_account(name, SecretString(field(ask.form, "password")), ask.from(),
+                                           entry_of({{.name = name}, ask.peer}, "register", name));
   if (!cookie.ok() && status_of(cookie.error()) < 500)
     return registration_answer(ask, problem_of(cookie.error()), status_of(cookie.error()));
   if (!cookie.ok()) return cookie.error();
-  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "register", name));
   return signed_in(next_of(ask.form), *cookie);
 }
 
@@ -492,14 +493,16 @@ AccountSite::Reply AccountSite::change_password(const Ask& ask) {
   // Before the code, which is used up.
   MIST_TRY_VOID(check_new_password(password, name));
   MIST_TRY_VOID(prove_second_factor(ask, kCredentialField));
-  MIST_TRY(const SecretString cookie, sign_in_.change_password(name, password, ask.from()));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "change password", name));
+  MIST_TRY(
+      const SecretString cookie,
+      sign_in_.change_password(name, password, ask.from(), entry_of(ask.actor(), "change password", name)));
   return signed_in(next_of(ask.form), cookie);
 }
 
 AccountSite::Reply AccountSite::end_sessions(const Ask& ask) {
-  MIST_TRY_VOID(world_.accounts.end_other_sessions(ask.account().name, session_digest(ask.visitor->cookie)));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "end sessions", ask.account().name));
+  MIST_TRY_VOID(
+      world_.accounts.end_other_sessions(ask.account().name, session_digest(ask.visitor->cookie),
+                                         entry_of(ask.actor(), "end sessions", ask.account().name)));
   return see_other("/account");
 }
 
@@ -589,8 +592,7 @@ AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
     return error(ErrorKind::Invalid, "type the name of your account to delete it");
   MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kCredentialField));
   if (wait) return *std::move(wait);
-  MIST_TRY(const std::string gone, world_.accounts.remove(name));
-  MIST_TRY_VOID(world_.actions.audit({{.name = gone}, ""}, "delete account", gone));
+  MIST_TRY_VOID(world_.accounts.remove(name, entry_of({ask.account(), ""}, "delete account", name)));
   WebAnswer answer = see_other("/");
   answer.headers.push_back(cookies_.remove(CookieFor::Session));
   return answer;

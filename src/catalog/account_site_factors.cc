@@ -71,8 +71,8 @@ AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
   const std::vector<SecretString> codes = new_recovery_codes(world_.random);
   std::vector<std::string> digests;
   for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
-  MIST_TRY_VOID(world_.accounts.confirm_second_factor(name, *step, digests));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "add authenticator", name));
+  MIST_TRY_VOID(world_.accounts.confirm_second_factor(name, *step, digests,
+                                                      entry_of(ask.actor(), "add authenticator", name)));
   return recovery_codes_answer(ask, codes);
 }
 
@@ -81,18 +81,19 @@ AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
   MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
   if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY_VOID(sign_in_.check_code(name, field(ask.form, "code")));
-  MIST_TRY_VOID(world_.accounts.end_second_factor(name));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove authenticator", name));
+  MIST_TRY_VOID(world_.accounts.end_second_factor(name, entry_of(ask.actor(), "remove authenticator", name)));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in(next_of(ask.form), cookie);
 }
 
-// The sessions ended: this browser gets another one.
+// The sessions ended: this browser gets another one. Without it, somebody signs in again; the codes are shown
+// now, and never again.
 AccountSite::Reply AccountSite::recovery_codes_answer(const Ask& ask,
                                                       const std::vector<SecretString>& codes) {
-  MIST_TRY(const SecretString cookie, sign_in_.begin(ask.account().name, ask.from()));
+  const auto cookie = sign_in_.begin(ask.account().name, ask.from());
   WebAnswer answer = html(recovery_codes_page(ask.frame, codes));
-  answer.headers.push_back(cookies_.set(CookieFor::Session, cookie, SessionTimes{}.longest));
+  if (cookie.ok())
+    answer.headers.push_back(cookies_.set(CookieFor::Session, *cookie, SessionTimes{}.longest));
   return answer;
 }
 
@@ -163,8 +164,8 @@ AccountSite::Reply AccountSite::add_passkey(const Ask& ask) {
            known->registered(name, ask.cookie(), field(ask.form, kCredentialField), field(ask.form, "name")));
   MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kProofField));
   if (wait) return *std::move(wait);
-  MIST_TRY(const std::vector<SecretString> codes, known->add(name, passkey));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "add passkey", name));
+  MIST_TRY(const std::vector<SecretString> codes,
+           known->add(name, passkey, entry_of(ask.actor(), "add passkey", name)));
   if (!codes.empty()) return recovery_codes_answer(ask, codes);
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in("/account#passkeys", cookie);
@@ -174,8 +175,8 @@ AccountSite::Reply AccountSite::remove_passkey(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(Passkeys* const known, passkeys());
   MIST_TRY_VOID(prove_second_factor(ask, kCredentialField));
-  MIST_TRY_VOID(known->remove(name, id_of(field(ask.form, "id"))));
-  MIST_TRY_VOID(world_.actions.audit(ask.actor(), "remove passkey", name));
+  MIST_TRY_VOID(
+      known->remove(name, id_of(field(ask.form, "id")), entry_of(ask.actor(), "remove passkey", name)));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in("/account#passkeys", cookie);
 }

@@ -270,6 +270,22 @@ TEST_P(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   EXPECT_EQ(log->items.front().peer, "192.0.2.1");
 }
 
+// A link whose secret nobody saw, or a token that nobody has, would be there for ever.
+TEST_P(AccountSiteTest, NothingIsChangedThatTheAuditLogIsNotTold) {
+  Visit ann = signed_in("ann");
+  Visit root = signed_in("root");
+  ASSERT_TRUE(database_->writing([](sql::Database& db) { return db.script("DROP TABLE audit"); }).ok());
+  EXPECT_EQ(ann.post("/account/projects", {{"name", "etcd"}, {"url", "https://git.example.com/etcd"}}).status,
+            503);
+  EXPECT_FALSE(*store_->project("etcd"));
+  EXPECT_EQ(ann.post("/account/tokens", {{"label", "ci"}, {"scope", "projects"}, {"days", "1"}}).status, 503);
+  EXPECT_TRUE(accounts_->tokens("ann")->empty());
+  EXPECT_EQ(root.post("/admin/role", {{"name", "bob"}, {"role", "moderator"}}).status, 503);
+  EXPECT_EQ((*accounts_->find("bob"))->account.role, Role::Author);
+  EXPECT_EQ(root.post("/admin/disable", {{"name", "bob"}}).status, 503);
+  EXPECT_FALSE((*accounts_->find("bob"))->disabled);
+}
+
 TEST_P(AccountSiteTest, VersionsOfAnUnlinkedRepositoryAreStillYanked) {
   publish("etcd", "ann");
   const std::string page = "/packages/etcd/1.0.0";

@@ -97,31 +97,32 @@ class AccountStore {
   virtual ~AccountStore() = default;
 
   /// Conflict: the name is taken. `password`: its hash; empty: it has none.
-  virtual Result<Account> add(const std::string& name, Role role, const std::string& password) = 0;
+  virtual Result<Account> add(const std::string& name, Role role, const std::string& password,
+                              const Audit& audit = {}) = 0;
   /// An author without a password whom the issuer lets in, both or neither: an account that nothing lets in
   /// would keep its name for ever. Conflict: the name is taken, or the identity is linked already.
   virtual Status add_identified(const std::string& name, const std::string& issuer,
-                                const std::string& subject) = 0;
+                                const std::string& subject, const Audit& audit = {}) = 0;
   virtual Result<std::optional<AccountDetails>> find(const std::string& name) = 0;
   /// By name.
   virtual Result<Slice<AccountDetails>> list(const Page& page) = 0;
   /// Ends the account's sessions. NotFound.
-  virtual Status set_role(const std::string& name, Role role) = 0;
+  virtual Status set_role(const std::string& name, Role role, const Audit& audit = {}) = 0;
   /// Disabling ends its sessions and tokens, and tests of its versions that failed before, for ever; until it
   /// is enabled nothing lets it in, its projects get no new versions, and those that were never tested wait,
   /// also those that are being tested just now. NotFound.
-  virtual Status set_disabled(const std::string& name, bool disabled) = 0;
+  virtual Status set_disabled(const std::string& name, bool disabled, const Audit& audit = {}) = 0;
   /// Deletes its passwords, passkeys, sessions, tokens and whatever it said of packages, unlinks its
   /// projects, fails what waits for its first test or failed before, and calls it by another name, which is
   /// returned, in all that must stay: its versions and the audit log, without addresses, repositories,
-  /// identities, domains and labels. Nobody gets the old name again. NotFound. Conflict: no other
-  /// administrator may sign in.
-  virtual Result<std::string> remove(const std::string& name) = 0;
+  /// identities, domains and labels; so in `audit`, too. Nobody gets the old name again. NotFound. Conflict:
+  /// no other administrator may sign in.
+  virtual Result<std::string> remove(const std::string& name, const Audit& audit = {}) = 0;
 
   /// The hash of an account that may sign in; empty: there is none.
   virtual Result<std::string> password_of(const std::string& name) = 0;
   /// Ends all sessions of the account. NotFound.
-  virtual Status set_password(const std::string& name, const std::string& hash) = 0;
+  virtual Status set_password(const std::string& name, const std::string& hash, const Audit& audit = {}) = 0;
   /// Another hash of the same password; nothing if it isn't `old` any more.
   virtual Status rehash_password(const std::string& name, const std::string& old,
                                  const std::string& hash) = 0;
@@ -133,13 +134,14 @@ class AccountStore {
   /// Confirms it with the code of `step`, and ends the account's sessions. The recovery codes are these from
   /// now on. Conflict: there is none to confirm.
   virtual Status confirm_second_factor(const std::string& name, std::int64_t step,
-                                       const std::vector<std::string>& recovery_digests) = 0;
+                                       const std::vector<std::string>& recovery_digests,
+                                       const Audit& audit = {}) = 0;
   /// Whether no code of that step, or of a later one, was used before; it counts as used now.
   virtual Result<bool> use_code(const std::string& name, std::int64_t step) = 0;
   /// Whether there is that recovery code; it is gone now.
   virtual Result<bool> use_recovery_code(const std::string& name, const std::string& digest) = 0;
   /// Ends the account's sessions, and its recovery codes if it has no passkey. NotFound: it has none.
-  virtual Status end_second_factor(const std::string& name) = 0;
+  virtual Status end_second_factor(const std::string& name, const Audit& audit = {}) = 0;
 
   /// Of something that may be tried `burst` times at once, and then once in each `period`; all processes
   /// count together. 0: it may be tried now, which counts; else the seconds until then. `what` is kept as a
@@ -155,27 +157,29 @@ class AccountStore {
   virtual Result<std::vector<Session>> sessions(const std::string& account) = 0;
   virtual Status end_session(const std::string& digest) = 0;
   /// All of the account but that one.
-  virtual Status end_other_sessions(const std::string& account, const std::string& digest) = 0;
+  virtual Status end_other_sessions(const std::string& account, const std::string& digest,
+                                    const Audit& audit = {}) = 0;
 
   /// The account of an identity that an issuer vouches for; empty: none is linked.
   virtual Result<std::string> account_of_identity(const std::string& issuer, const std::string& subject) = 0;
   /// Conflict: it is linked to another account. NotFound.
-  virtual Status link_identity(const std::string& name, const std::string& issuer,
-                               const std::string& subject) = 0;
+  virtual Status link_identity(const std::string& name, const std::string& issuer, const std::string& subject,
+                               const Audit& audit = {}) = 0;
   struct LinkedIdentity {
     std::string issuer = {}, subject = {};
   };
   virtual Result<std::vector<LinkedIdentity>> identities(const std::string& name) = 0;
   /// Ends the account's sessions. NotFound. Conflict: nothing else lets the account in.
   virtual Status unlink_identity(const std::string& name, const std::string& issuer,
-                                 const std::string& subject) = 0;
+                                 const std::string& subject, const Audit& audit = {}) = 0;
 
   /// Of an account that isn't disabled; by name.
   virtual Result<std::vector<OwnDomain>> domains(const std::string& name) = 0;
   /// Proved, or proved again, now. NotFound: no such account.
-  virtual Status keep_domain(const std::string& name, const std::string& domain) = 0;
+  virtual Status keep_domain(const std::string& name, const std::string& domain, const Audit& audit = {}) = 0;
   /// NotFound.
-  virtual Status remove_domain(const std::string& name, const std::string& domain) = 0;
+  virtual Status remove_domain(const std::string& name, const std::string& domain,
+                               const Audit& audit = {}) = 0;
   /// Checked again now; nothing happens if the account no longer has it.
   virtual Status note_domain(const std::string& name, const std::string& domain) = 0;
   /// Those that were last checked before, of accounts that aren't disabled, the longest ago first. `after`:
@@ -188,15 +192,15 @@ class AccountStore {
                                                      const std::string& browser) = 0;
 
   /// NotFound: no such account.
-  virtual Status add_token(const NewToken& token) = 0;
+  virtual Status add_token(const NewToken& token, const Audit& audit = {}) = 0;
   /// The owner of the valid token with that digest, which counts as used now; nullopt: there is none.
   virtual Result<std::optional<TokenOwner>> owner_of_token(const std::string& digest) = 0;
   /// The newest first, those that expired too.
   virtual Result<std::vector<TokenFacts>> tokens(const std::string& account) = 0;
   /// NotFound: the account has no such token.
-  virtual Status revoke_token(const std::string& account, std::int64_t id) = 0;
+  virtual Status revoke_token(const std::string& account, std::int64_t id, const Audit& audit = {}) = 0;
   /// All tokens of an account. NotFound.
-  virtual Status revoke_tokens(const std::string& account) = 0;
+  virtual Status revoke_tokens(const std::string& account, const Audit& audit = {}) = 0;
 };
 
 }  // namespace mist::catalog

@@ -13,14 +13,13 @@ Status check_other(const Actor& actor, const std::string& name) {
 
 Status AdminActions::set_role(const Actor& actor, const std::string& name, Role role) {
   MIST_TRY_VOID(check_other(actor, name));
-  MIST_TRY_VOID(accounts_.set_role(name, role));
-  return actions_.audit(actor, "set role", fmt::format("{} to {}", name, to_string(role)));
+  return accounts_.set_role(name, role,
+                            entry_of(actor, "set role", fmt::format("{} to {}", name, to_string(role))));
 }
 
 Status AdminActions::set_disabled(const Actor& actor, const std::string& name, bool disabled) {
   MIST_TRY_VOID(check_other(actor, name));
-  MIST_TRY_VOID(accounts_.set_disabled(name, disabled));
-  return actions_.audit(actor, disabled ? "disable" : "enable", name);
+  return accounts_.set_disabled(name, disabled, entry_of(actor, disabled ? "disable" : "enable", name));
 }
 
 }  // namespace mist::catalog

@@ -12,7 +12,7 @@ namespace mist::catalog {
 
 class AdminActions {
  public:
-  AdminActions(AccountStore& accounts, AuthorActions& actions) : accounts_(accounts), actions_(actions) {}
+  explicit AdminActions(AccountStore& accounts) : accounts_(accounts) {}
 
   /// Ends the account's sessions. Conflict: it is the actor's own, so that the last administrator doesn't
   /// lock themselves out.
@@ -22,7 +22,6 @@ class AdminActions {
 
  private:
   AccountStore& accounts_;
-  AuthorActions& actions_;
 };
 
 }  // namespace mist::catalog

@@ -24,25 +24,33 @@ std::string version_words(const std::string& package, const std::string& version
 
 }  // namespace
 
+AuditEntry entry_of(const Actor& actor, std::string_view what, std::string subject) {
+  return {.when = {},
+          .who = actor.account.name,
+          .what = std::string(what),
+          .subject = std::move(subject),
+          .peer = actor.peer};
+}
+
 Result<Project> AuthorActions::link(const Actor& actor, const Link& link) {
   if (!link.path.empty())
     if (const std::string why = registry::path_objection(link.path); !why.empty())
       return error(ErrorKind::Invalid, "path can't be that: {}", why);
   MIST_TRY_VOID(repository_url(link.url, world_.allowed));
-  MIST_TRY(Project made, world_.store.add_project({.name = link.name,
-                                                   .owner = actor.account.name,
-                                                   .url = link.url,
-                                                   .path = link.path,
-                                                   .webhook_secret = SecretString(world_.random.token(32))}));
-  MIST_TRY_VOID(audit(actor, "link", fmt::format("{} to {}", made.name, made.url)));
+  MIST_TRY(Project made,
+           world_.store.add_project({.name = link.name,
+                                     .owner = actor.account.name,
+                                     .url = link.url,
+                                     .path = link.path,
+                                     .webhook_secret = SecretString(world_.random.token(32))},
+                                    entry_of(actor, "link", fmt::format("{} to {}", link.name, link.url))));
   world_.wake_poller();
   return made;
 }
 
 Status AuthorActions::unlink(const Actor& actor, const std::string& name) {
   MIST_TRY(const Project found, project(actor, name, Role::Administrator));
-  MIST_TRY_VOID(world_.store.remove_project(found.name));
-  return audit(actor, "unlink", found.name);
+  return world_.store.remove_project(found.name, entry_of(actor, "unlink", found.name));
 }
 
 Status AuthorActions::poll(const Actor& actor, const std::string& name) {
@@ -73,14 +81,13 @@ Status AuthorActions::yank(const Actor& actor, const std::string& package, const
                            const std::optional<std::string>& why) {
   MIST_TRY_VOID(may_change_versions(actor, package));
   if (why) MIST_TRY_VOID(check_reason(*why));
-  MIST_TRY_VOID(world_.store.yank(package, version, why));
-  return audit(actor, why ? "yank" : "unyank", package + " " + version);
+  return world_.store.yank(package, version, why,
+                           entry_of(actor, why ? "yank" : "unyank", package + " " + version));
 }
 
 Status AuthorActions::test_again(const Actor& actor, const std::string& package, const std::string& version) {
   MIST_TRY_VOID(may_change_versions(actor, package));
-  MIST_TRY_VOID(world_.store.test_again(package, version));
-  return audit(actor, "test again", package + " " + version);
+  return world_.store.test_again(package, version, entry_of(actor, "test again", package + " " + version));
 }
 
 Status AuthorActions::hide(const Actor& actor, const std::string& package, const std::string& version,
@@ -90,12 +97,10 @@ Status AuthorActions::hide(const Actor& actor, const std::string& package, const
     return error(ErrorKind::Invalid, "the reason is empty")
         .with_hint("its author and visitors of its page see it");
   MIST_TRY_VOID(check_reason(reason));
-  if (version.empty())
-    MIST_TRY_VOID(world_.store.hide_package(package, actor.account.name, reason));
-  else
-    MIST_TRY_VOID(world_.store.hide_version(package, version, reason));
-  return audit(actor, version.empty() ? "hide package" : "hide version",
-               fmt::format("{}: {}", version_words(package, version), reason));
+  const AuditEntry entry = entry_of(actor, version.empty() ? "hide package" : "hide version",
+                                    fmt::format("{}: {}", version_words(package, version), reason));
+  if (version.empty()) return world_.store.hide_package(package, actor.account.name, reason, entry);
+  return world_.store.hide_version(package, version, reason, entry);
 }
 
 Status AuthorActions::show(const Actor& actor, const std::string& package, const std::string& version) {
@@ -104,21 +109,16 @@ Status AuthorActions::show(const Actor& actor, const std::string& package, const
   if (found->owner == actor.account.name)
     return error(ErrorKind::Forbidden, "nobody shows their own package again")
         .with_hint("ask another moderator");
-  if (version.empty()) {
-    MIST_TRY_VOID(world_.store.show_package(package));
-    world_.wake_poller();
-  } else {
-    MIST_TRY_VOID(world_.store.show_version(package, version));
-  }
-  return audit(actor, version.empty() ? "show package" : "show version", version_words(package, version));
+  const AuditEntry entry =
+      entry_of(actor, version.empty() ? "show package" : "show version", version_words(package, version));
+  if (!version.empty()) return world_.store.show_version(package, version, entry);
+  MIST_TRY_VOID(world_.store.show_package(package, entry));
+  world_.wake_poller();
+  return {};
 }
 
 Status AuthorActions::audit(const Actor& actor, std::string_view what, const std::string& subject) {
-  return world_.store.audit({.when = {},
-                             .who = actor.account.name,
-                             .what = std::string(what),
-                             .subject = subject,
-                             .peer = actor.peer});
+  return world_.store.audit(entry_of(actor, what, subject));
 }
 
 }  // namespace mist::catalog

@@ -1,8 +1,8 @@
 #pragma once
 // Changes that an account may make: to projects, and to versions of them. The REST API and the pages call it
 // with the account that they have authenticated; the rules of who may do what stand here, and each change is
-// written to the audit log. Any thread. Errors: Forbidden, NotFound, Conflict, Invalid, and those of the
-// store.
+// written to the audit log together with it. Any thread. Errors: Forbidden, NotFound, Conflict, Invalid, and
+// those of the store.
 
 #include <functional>
 #include <optional>
@@ -21,6 +21,9 @@ struct Actor {
   Account account = {};
   std::string peer = {};  ///< IP address
 };
+
+/// The audit log's entry of something that the actor did.
+AuditEntry entry_of(const Actor& actor, std::string_view what, std::string subject);
 
 class AuthorActions {
  public:
@@ -54,6 +57,7 @@ class AuthorActions {
   /// Forbidden: the package is the actor's own.
   Status show(const Actor& actor, const std::string& package, const std::string& version);
 
+  /// Of something that is no change of a store.
   Status audit(const Actor& actor, std::string_view what, const std::string& subject);
 
  private:

@@ -49,14 +49,13 @@ Result<std::string> DomainActions::prove(const Actor& actor, const std::string& 
           .with_hint("try again in a moment");
     MIST_TRY_VOID(check(name, actor.account.name));
   }
-  MIST_TRY_VOID(world_.accounts.keep_domain(actor.account.name, name));
-  if (is_new) MIST_TRY_VOID(world_.actions.audit(actor, "prove domain", name));
+  MIST_TRY_VOID(world_.accounts.keep_domain(actor.account.name, name,
+                                            is_new ? Audit(entry_of(actor, "prove domain", name)) : Audit()));
   return name;
 }
 
 Status DomainActions::remove(const Actor& actor, const std::string& domain) {
-  MIST_TRY_VOID(world_.accounts.remove_domain(actor.account.name, domain));
-  return world_.actions.audit(actor, "remove domain", domain);
+  return world_.accounts.remove_domain(actor.account.name, domain, entry_of(actor, "remove domain", domain));
 }
 
 Status DomainActions::check(const std::string& domain, const std::string& account) {

@@ -24,7 +24,6 @@ class DomainActions {
  public:
   struct World {
     AccountStore& accounts;
-    AuthorActions& actions;
     const Clock& clock;
     http::TxtResolver resolve;
     std::string url;  ///< of the catalog

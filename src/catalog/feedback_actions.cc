@@ -35,9 +35,8 @@ Result<std::string> plain_text(std::string_view what, const std::string& text, s
 
 }  // namespace
 
-FeedbackActions::FeedbackActions(FeedbackStore& store, AuthorActions& actions, const Clock& clock)
+FeedbackActions::FeedbackActions(FeedbackStore& store, const Clock& clock)
     : store_(store),
-      actions_(actions),
       accounts_(clock, kAccountsRate, kAccountsBurst),
       clients_(clock, kClientsRate, kClientsBurst) {}
 
@@ -85,8 +84,9 @@ Status FeedbackActions::report_comment(const Actor& actor, std::int64_t id, cons
 Status FeedbackActions::hide_comment(const Actor& actor, std::int64_t id, const std::string& reason) {
   MIST_TRY(const std::string plain, plain_text("reason", reason, kLongestReason));
   MIST_TRY(const Comment found, comment_named(id));
-  MIST_TRY_VOID(store_.hide_comment(id, actor.account.name, plain));
-  return actions_.audit(actor, "hide comment", fmt::format("{} at {}: {}", id, found.package, plain));
+  return store_.hide_comment(
+      id, actor.account.name, plain,
+      entry_of(actor, "hide comment", fmt::format("{} at {}: {}", id, found.package, plain)));
 }
 
 Status FeedbackActions::show_comment(const Actor& actor, std::int64_t id) {
@@ -94,8 +94,7 @@ Status FeedbackActions::show_comment(const Actor& actor, std::int64_t id) {
   if (found.by == actor.account.name)
     return error(ErrorKind::Forbidden, "nobody shows their own comment again")
         .with_hint("ask another moderator");
-  MIST_TRY_VOID(store_.show_comment(id));
-  return actions_.audit(actor, "show comment", fmt::format("{} at {}", id, found.package));
+  return store_.show_comment(id, entry_of(actor, "show comment", fmt::format("{} at {}", id, found.package)));
 }
 
 Result<Comment> FeedbackActions::comment_named(std::int64_t id) {
@@ -106,8 +105,8 @@ Result<Comment> FeedbackActions::comment_named(std::int64_t id) {
 
 Status FeedbackActions::close_report(const Actor& actor, std::int64_t id, const std::string& decision) {
   MIST_TRY(const std::string plain, plain_text("decision", decision, kLongestReason));
-  MIST_TRY_VOID(store_.close_report(id, actor.account.name, plain));
-  return actions_.audit(actor, "close report", fmt::format("{}: {}", id, plain));
+  return store_.close_report(id, actor.account.name, plain,
+                             entry_of(actor, "close report", fmt::format("{}: {}", id, plain)));
 }
 
 }  // namespace mist::catalog

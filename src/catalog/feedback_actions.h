@@ -20,7 +20,7 @@ class FeedbackActions {
   static constexpr std::size_t kMostLines = 100;
   static constexpr std::size_t kLongestReason = 500;
 
-  FeedbackActions(FeedbackStore& store, AuthorActions& actions, const Clock& clock);
+  FeedbackActions(FeedbackStore& store, const Clock& clock);
 
   /// Before each comment and report. 0: it may be made; else the seconds until then.
   int wait_for(const Actor& actor);
@@ -44,7 +44,6 @@ class FeedbackActions {
   Result<Comment> comment_named(std::int64_t id);
 
   FeedbackStore& store_;
-  AuthorActions& actions_;
   RateLimit accounts_, clients_;
 };
 

@@ -93,9 +93,10 @@ class FeedbackStore {
   /// NotFound as change_comment.
   virtual Status remove_comment(std::int64_t id, const std::string& account) = 0;
   /// Closes the reports of it. NotFound.
-  virtual Status hide_comment(std::int64_t id, const std::string& moderator, const std::string& why) = 0;
+  virtual Status hide_comment(std::int64_t id, const std::string& moderator, const std::string& why,
+                              const Audit& audit = {}) = 0;
   /// NotFound: there is none, or it isn't hidden.
-  virtual Status show_comment(std::int64_t id) = 0;
+  virtual Status show_comment(std::int64_t id, const Audit& audit = {}) = 0;
 
   // Reports
 
@@ -110,7 +111,8 @@ class FeedbackStore {
   virtual Result<std::int64_t> count_reports() = 0;
   virtual Result<std::vector<AbuseReport>> reports_by(const std::string& account) = 0;
   /// NotFound: it isn't open. Forbidden: it is about a comment or package of that moderator.
-  virtual Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision) = 0;
+  virtual Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision,
+                              const Audit& audit = {}) = 0;
 };
 
 }  // namespace mist::catalog

@@ -152,4 +152,8 @@ struct AuditEntry {
   std::string peer = {};  ///< IP address; empty: none
 };
 
+/// Of a change: what the audit log says of it, in the same transaction, so that neither is there without the
+/// other. Its time is the store's. Nothing: nobody is told.
+using Audit = std::optional<AuditEntry>;
+
 }  // namespace mist::catalog

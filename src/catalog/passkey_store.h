@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "catalog/model.h"
 
 namespace mist::catalog {
 
@@ -66,7 +67,7 @@ class PasskeyStore {
   /// Ends the account's sessions. The recovery codes are these from now on, unless the list is empty.
   /// Conflict: the passkey is known already, or the account has kMostPasskeys. NotFound.
   virtual Status add(const std::string& account, const NewPasskey& passkey,
-                     const std::vector<std::string>& recovery_digests) = 0;
+                     const std::vector<std::string>& recovery_digests, const Audit& audit = {}) = 0;
   /// The oldest first.
   virtual Result<std::vector<Passkey>> passkeys(const std::string& account) = 0;
   /// Of an account that may sign in; nullopt: there is none.
@@ -75,9 +76,9 @@ class PasskeyStore {
   /// otherwise.
   virtual Result<bool> use(std::int64_t id, std::uint32_t counter) = 0;
   /// Ends the account's sessions, and its recovery codes if nothing asks for them any more. NotFound.
-  virtual Status remove(const std::string& account, std::int64_t id) = 0;
-  /// All of an account, as remove. Their number.
-  virtual Result<std::int64_t> remove_all(const std::string& account) = 0;
+  virtual Status remove(const std::string& account, std::int64_t id, const Audit& audit = {}) = 0;
+  /// All of an account, as remove. Their number; the audit log is told if there were any.
+  virtual Result<std::int64_t> remove_all(const std::string& account, const Audit& audit = {}) = 0;
 
   virtual Status begin_challenge(const Challenge& challenge) = 0;
   /// Whether that challenge was given to this browser for that, a short time ago. It is over, whoever asks.

@@ -130,13 +130,14 @@ Result<NewPasskey> Passkeys::registered(const std::string& account, const Secret
                     .backup_eligible = made.backup_eligible};
 }
 
-Result<std::vector<SecretString>> Passkeys::add(const std::string& account, const NewPasskey& passkey) {
+Result<std::vector<SecretString>> Passkeys::add(const std::string& account, const NewPasskey& passkey,
+                                                const Audit& audit) {
   MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(account));
   std::vector<SecretString> codes;
   if (details && !details->awaits_more()) codes = new_recovery_codes(world_.random);
   std::vector<std::string> digests;
   for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
-  MIST_TRY_VOID(world_.passkeys.add(account, passkey, digests));
+  MIST_TRY_VOID(world_.passkeys.add(account, passkey, digests, audit));
   return codes;
 }
 

@@ -54,13 +54,16 @@ class Passkeys {
                                 std::string_view answer, std::string_view name);
   /// The new recovery codes, if nothing was asked for after the password before. Ends the account's sessions.
   /// Conflict as PasskeyStore::add: it was added meanwhile.
-  Result<std::vector<SecretString>> add(const std::string& account, const NewPasskey& passkey);
+  Result<std::vector<SecretString>> add(const std::string& account, const NewPasskey& passkey,
+                                        const Audit& audit);
   /// The account. The authenticator checked who used it, so nothing else is asked.
   Result<std::string> who(const SecretString& cookie, std::string_view answer);
   Status confirm(const std::string& account, const SecretString& cookie, std::string_view answer);
 
   Result<std::vector<Passkey>> of(const std::string& account) { return world_.passkeys.passkeys(account); }
-  Status remove(const std::string& account, std::int64_t id) { return world_.passkeys.remove(account, id); }
+  Status remove(const std::string& account, std::int64_t id, const Audit& audit) {
+    return world_.passkeys.remove(account, id, audit);
+  }
 
  private:
   Result<RelyingParty> party() const;

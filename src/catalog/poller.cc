@@ -275,15 +275,15 @@ Status Poller::take_new(const Project& project, const registry::GitUrl& url, Tag
 Status Poller::take(const Project& project, const registry::GitUrl& url, const std::string& tag,
                     const std::string& commit, const Context& context) {
   MIST_TRY(const NewVersion version, read(project, url, tag, commit, context));
-  MIST_TRY(const Submitted submitted, world_.store.submit(version));
+  MIST_TRY(const Submitted submitted,
+           world_.store.submit(version,
+                               AuditEntry{.who = project.owner,
+                                          .what = "submit",
+                                          .subject = fmt::format("{} {}", project.name, version.version)}));
   if (submitted == Submitted::Changed) return moved(tag, project.name, version.version);
   if (submitted == Submitted::Known) return {};
   world_.events.info(fmt::format("{} {}: taken at {}", project.name, version.version, commit.substr(0, 12)));
-  return world_.store.audit({.when = {},
-                             .who = project.owner,
-                             .what = "submit",
-                             .subject = fmt::format("{} {}", project.name, version.version),
-                             .peer = {}});
+  return {};
 }
 
 Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& url, const std::string& tag,

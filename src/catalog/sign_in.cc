@@ -123,18 +123,18 @@ Result<SecretString> SignIn::add_session(const std::string& name, bool awaits_co
 }
 
 Result<SecretString> SignIn::add_account(const std::string& name, const SecretString& password,
-                                         const From& from) {
+                                         const From& from, const Audit& audit) {
   MIST_TRY_VOID(check_new_password(password, name));
   MIST_TRY(const std::string hash, world_.passwords.hash(password));
-  MIST_TRY_VOID(world_.accounts.add(name, Role::Author, hash));
+  MIST_TRY_VOID(world_.accounts.add(name, Role::Author, hash, audit));
   return begin(name, from);
 }
 
 Result<SecretString> SignIn::change_password(const std::string& name, const SecretString& password,
-                                             const From& from) {
+                                             const From& from, const Audit& audit) {
   MIST_TRY_VOID(check_new_password(password, name));
   MIST_TRY(const std::string hash, world_.passwords.hash(password));
-  MIST_TRY_VOID(world_.accounts.set_password(name, hash));
+  MIST_TRY_VOID(world_.accounts.set_password(name, hash, audit));
   return begin(name, from);
 }
 

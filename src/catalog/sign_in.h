@@ -66,11 +66,12 @@ class SignIn {
   /// Without a question: the caller knows who it is.
   Result<SecretString> begin(const std::string& name, const From& from);
   /// An account of somebody who registers, and the cookie of its session. Conflict: the name is taken.
-  Result<SecretString> add_account(const std::string& name, const SecretString& password, const From& from);
+  Result<SecretString> add_account(const std::string& name, const SecretString& password, const From& from,
+                                   const Audit& audit);
   /// Ends all sessions of the account; the cookie of its new one. The caller knows who it is. Invalid: as
   /// check_new_password.
   Result<SecretString> change_password(const std::string& name, const SecretString& password,
-                                       const From& from);
+                                       const From& from, const Audit& audit);
 
  private:
   Result<SecretString> add_session(const std::string& name, bool awaits_code, const From& from);

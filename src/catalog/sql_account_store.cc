@@ -63,20 +63,22 @@ class SqlAccountStore final : public AccountStore {
 
   // Accounts
 
-  Result<Account> add(const std::string& name, Role role, const std::string& password) override {
+  Result<Account> add(const std::string& name, Role role, const std::string& password,
+                      const Audit& audit) override {
     Account account{.id = 0, .name = name, .role = role};
     Status done = connections_->writing([&](Database& db) -> Status {
       MIST_TRY(account.id, insert_account(db, name, role, password));
-      return {};
+      return insert_audit(db, now(), audit);
     });
     if (!done.ok()) return std::move(done).error();
     return account;
   }
 
-  Status add_identified(const std::string& name, const std::string& issuer,
-                        const std::string& subject) override {
+  Status add_identified(const std::string& name, const std::string& issuer, const std::string& subject,
+                        const Audit& audit) override {
     return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t id, insert_account(db, name, Role::Author, ""));
+      MIST_TRY_VOID(insert_audit(db, now(), audit));
       return insert_identity(db, id, issuer, subject);
     });
   }
@@ -97,15 +99,15 @@ class SqlAccountStore final : public AccountStore {
     return slice;
   }
 
-  Status set_role(const std::string& name, Role role) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status set_role(const std::string& name, Role role, const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run("UPDATE accounts SET role = ? WHERE id = ?", {static_cast<int>(role), id}));
       return end_sessions(db, id);
     });
   }
 
-  Status set_disabled(const std::string& name, bool disabled) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status set_disabled(const std::string& name, bool disabled, const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run("UPDATE accounts SET disabled = ? WHERE id = ?", {disabled ? 1 : 0, id}));
       if (!disabled) return {};
       MIST_TRY_VOID(withhold_tests(db, id, now()));
@@ -114,9 +116,9 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Result<std::string> remove(const std::string& name) override {
+  Result<std::string> remove(const std::string& name, const Audit& audit) override {
     std::string gone = "deleted-" + random_.token(6);
-    Status done = changing(name, [&](Database& db, std::int64_t id) -> Status {
+    Status done = changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       bool is_last = false;
       MIST_TRY_VOID(db.query(
           "SELECT 1 FROM accounts WHERE id = ?1 AND role = ?2 AND disabled = 0 AND NOT EXISTS (SELECT 1 "
@@ -168,15 +170,15 @@ class SqlAccountStore final : public AccountStore {
     return hash;
   }
 
-  Status set_password(const std::string& name, const std::string& hash) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status set_password(const std::string& name, const std::string& hash, const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run("UPDATE accounts SET password = ? WHERE id = ?", {hash, id}));
       return end_sessions(db, id);
     });
   }
 
   Status rehash_password(const std::string& name, const std::string& old, const std::string& hash) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+    return changing(name, {}, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(
           db.run("UPDATE accounts SET password = ? WHERE id = ? AND password = ?", {hash, id, old}));
       return {};
@@ -201,7 +203,7 @@ class SqlAccountStore final : public AccountStore {
   }
 
   Status begin_second_factor(const std::string& name, const std::string& secret) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+    return changing(name, {}, [&](Database& db, std::int64_t id) -> Status {
       const std::string kept = hex(std::as_bytes(std::span(secret)));
       MIST_TRY(const std::int64_t made,
                db.run("INSERT INTO second_factors (account, secret) VALUES (?1, ?2) ON CONFLICT (account) "
@@ -213,8 +215,9 @@ class SqlAccountStore final : public AccountStore {
   }
 
   Status confirm_second_factor(const std::string& name, std::int64_t step,
-                               const std::vector<std::string>& recovery_digests) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+                               const std::vector<std::string>& recovery_digests,
+                               const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t made, db.run("UPDATE second_factors SET confirmed = 1, step = ? "
                                                "WHERE account = ? AND confirmed = 0",
                                                {step, id}));
@@ -240,8 +243,8 @@ class SqlAccountStore final : public AccountStore {
         {name, digest});
   }
 
-  Status end_second_factor(const std::string& name) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status end_second_factor(const std::string& name, const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t ended, db.run("DELETE FROM second_factors WHERE account = ?", {id}));
       if (ended == 0) return not_there("authenticator of", name);
       MIST_TRY_VOID(
@@ -278,7 +281,7 @@ class SqlAccountStore final : public AccountStore {
   // Sessions
 
   Status add_session(const NewSession& session) override {
-    return changing(session.account, [&](Database& db, std::int64_t id) -> Status {
+    return changing(session.account, {}, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(
           db.run("DELETE FROM sessions WHERE began <= ? OR used <= ? OR (awaits_code = 1 AND began <= ?)",
                  {oldest_begin(), oldest_use(), oldest_wait()}));
@@ -325,8 +328,9 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Status end_other_sessions(const std::string& account, const std::string& digest) override {
-    return changing(account, [&](Database& db, std::int64_t id) -> Status {
+  Status end_other_sessions(const std::string& account, const std::string& digest,
+                            const Audit& audit) override {
+    return changing(account, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run("DELETE FROM sessions WHERE account = ? AND digest <> ?", {id, digest}));
       return {};
     });
@@ -343,9 +347,9 @@ class SqlAccountStore final : public AccountStore {
     return name;
   }
 
-  Status link_identity(const std::string& name, const std::string& issuer,
-                       const std::string& subject) override {
-    return changing(name,
+  Status link_identity(const std::string& name, const std::string& issuer, const std::string& subject,
+                       const Audit& audit) override {
+    return changing(name, audit,
                     [&](Database& db, std::int64_t id) { return insert_identity(db, id, issuer, subject); });
   }
 
@@ -358,9 +362,9 @@ class SqlAccountStore final : public AccountStore {
     return found;
   }
 
-  Status unlink_identity(const std::string& name, const std::string& issuer,
-                         const std::string& subject) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status unlink_identity(const std::string& name, const std::string& issuer, const std::string& subject,
+                         const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t ended,
                db.run("DELETE FROM identities WHERE account = ? AND issuer = ? AND subject = ?",
                       {id, issuer, subject}));
@@ -380,8 +384,8 @@ class SqlAccountStore final : public AccountStore {
     return domains_where("a.name = ? AND a.disabled = 0 ORDER BY d.domain", {name});
   }
 
-  Status keep_domain(const std::string& name, const std::string& domain) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status keep_domain(const std::string& name, const std::string& domain, const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(
           db.run("INSERT INTO domains VALUES (?1, ?2, ?3, ?3) ON CONFLICT (account, domain) DO UPDATE SET "
                  "checked = ?3",
@@ -400,8 +404,8 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Status remove_domain(const std::string& name, const std::string& domain) override {
-    return changing(name, [&](Database& db, std::int64_t id) -> Status {
+  Status remove_domain(const std::string& name, const std::string& domain, const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t ended,
                db.run("DELETE FROM domains WHERE account = ? AND domain = ?", {id, domain}));
       if (ended == 0) return not_there("domain of yours", domain);
@@ -451,8 +455,8 @@ class SqlAccountStore final : public AccountStore {
 
   // Tokens
 
-  Status add_token(const NewToken& token) override {
-    return changing(token.account, [&](Database& db, std::int64_t id) -> Status {
+  Status add_token(const NewToken& token, const Audit& audit) override {
+    return changing(token.account, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run(
           "INSERT INTO tokens (account, digest, label, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
           {id, token.digest, token.label, token.scopes, now(), stamp(token.expires)}));
@@ -498,8 +502,8 @@ class SqlAccountStore final : public AccountStore {
     return found;
   }
 
-  Status revoke_token(const std::string& account, std::int64_t token) override {
-    return changing(account, [&](Database& db, std::int64_t id) -> Status {
+  Status revoke_token(const std::string& account, std::int64_t token, const Audit& audit) override {
+    return changing(account, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t ended,
                db.run("DELETE FROM tokens WHERE account = ? AND id = ?", {id, token}));
       if (ended == 0) return not_there("token", std::to_string(token));
@@ -507,8 +511,8 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Status revoke_tokens(const std::string& account) override {
-    return changing(account, [&](Database& db, std::int64_t id) -> Status {
+  Status revoke_tokens(const std::string& account, const Audit& audit) override {
+    return changing(account, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(db.run("DELETE FROM tokens WHERE account = ?", {id}));
       return {};
     });
@@ -606,10 +610,13 @@ class SqlAccountStore final : public AccountStore {
     return {};
   }
 
-  // A transaction about one account, which NotFound says isn't there.
-  Status changing(const std::string& name, const std::function<Status(Database&, std::int64_t)>& work) {
+  // A transaction about one account, which NotFound says isn't there. Its entry in the audit log comes
+  // first: where the account goes, its name goes there, too.
+  Status changing(const std::string& name, const Audit& audit,
+                  const std::function<Status(Database&, std::int64_t)>& work) {
     return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t id, account_id(db, name));
+      MIST_TRY_VOID(insert_audit(db, now(), audit));
       return work(db, id);
     });
   }

@@ -66,11 +66,12 @@ Status SqlConnections::writing(const std::function<Status(Database&)>& work) {
   return writer_->transaction([&] { return work(*writer_); });
 }
 
-Status SqlConnections::changes_one(std::string_view sql, sql::Params params, const Error& otherwise) {
+Status SqlConnections::changes_one(std::string_view sql, sql::Params params, const Error& otherwise,
+                                   const std::function<Status(Database&)>& then) {
   return writing([&](Database& db) -> Status {
     MIST_TRY(const std::int64_t changed, db.run(sql, params));
     if (changed == 0) return otherwise;
-    return {};
+    return then ? then(db) : Status();
   });
 }
 

@@ -46,8 +46,9 @@ class SqlConnections {
   Status read(std::string_view sql, sql::Params params, const sql::OnRow& row);
   /// One transaction.
   Status writing(const std::function<Status(sql::Database&)>& work);
-  /// `otherwise` if the statement changed no row.
-  Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise);
+  /// `otherwise` if the statement changed no row; else, in the same transaction, what follows of it.
+  Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise,
+                     const std::function<Status(sql::Database&)>& then = {});
 
  private:
   static constexpr std::chrono::milliseconds kPatience{10'000};

@@ -186,20 +186,22 @@ class SqlFeedbackStore final : public FeedbackStore {
         {id, account}, no_comment(id));
   }
 
-  Status hide_comment(std::int64_t id, const std::string& moderator, const std::string& why) override {
+  Status hide_comment(std::int64_t id, const std::string& moderator, const std::string& why,
+                      const Audit& audit) override {
     return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const std::int64_t changed, db.run("UPDATE comments SET hidden = ? WHERE id = ?", {why, id}));
       if (changed == 0) return no_comment(id);
       MIST_TRY_VOID(db.run(
           "UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE comment = ? AND closed IS NULL",
           {now(), moderator, "hidden: " + why, id}));
-      return {};
+      return insert_audit(db, now(), audit);
     });
   }
 
-  Status show_comment(std::int64_t id) override {
+  Status show_comment(std::int64_t id, const Audit& audit) override {
     return connections_->changes_one("UPDATE comments SET hidden = NULL WHERE id = ? AND hidden IS NOT NULL",
-                                     {id}, not_there("hidden comment", std::to_string(id)));
+                                     {id}, not_there("hidden comment", std::to_string(id)),
+                                     [&](Database& db) { return insert_audit(db, now(), audit); });
   }
 
   // Reports
@@ -262,7 +264,8 @@ class SqlFeedbackStore final : public FeedbackStore {
     return found;
   }
 
-  Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision) override {
+  Status close_report(std::int64_t id, const std::string& moderator, const std::string& decision,
+                      const Audit& audit) override {
     return connections_->writing([&](Database& db) -> Status {
       std::string about;
       MIST_TRY_VOID(db.query(
@@ -276,7 +279,7 @@ class SqlFeedbackStore final : public FeedbackStore {
             .with_hint("ask another moderator");
       MIST_TRY_VOID(db.run("UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE id = ?",
                            {now(), moderator, decision, id}));
-      return {};
+      return insert_audit(db, now(), audit);
     });
   }
 

@@ -69,7 +69,7 @@ class SqlPasskeyStore final : public PasskeyStore {
   }
 
   Status add(const std::string& account, const NewPasskey& passkey,
-             const std::vector<std::string>& recovery_digests) override {
+             const std::vector<std::string>& recovery_digests, const Audit& audit) override {
     return of_account(account, [&](Database& db, std::int64_t id) -> Status {
       std::int64_t count = 0;
       MIST_TRY_VOID(db.query("SELECT count(*) FROM passkeys WHERE account = ?", {id},
@@ -87,7 +87,7 @@ class SqlPasskeyStore final : public PasskeyStore {
       for (const std::string& digest : recovery_digests)
         MIST_TRY_VOID(db.run("INSERT INTO recovery_codes (account, digest) VALUES (?, ?)", {id, digest}));
       MIST_TRY_VOID(db.run("DELETE FROM sessions WHERE account = ?", {id}));
-      return {};
+      return insert_audit(db, now(), audit);
     });
   }
 
@@ -121,20 +121,22 @@ class SqlPasskeyStore final : public PasskeyStore {
     return good;
   }
 
-  Status remove(const std::string& account, std::int64_t id) override {
+  Status remove(const std::string& account, std::int64_t id, const Audit& audit) override {
     return of_account(account, [&](Database& db, std::int64_t owner) -> Status {
       MIST_TRY(const std::int64_t ended,
                db.run("DELETE FROM passkeys WHERE account = ? AND id = ?", {owner, id}));
       if (ended == 0) return not_there("passkey", std::to_string(id));
+      MIST_TRY_VOID(insert_audit(db, now(), audit));
       return end_what_asked(db, owner);
     });
   }
 
-  Result<std::int64_t> remove_all(const std::string& account) override {
+  Result<std::int64_t> remove_all(const std::string& account, const Audit& audit) override {
     std::int64_t ended = 0;
     Status done = of_account(account, [&](Database& db, std::int64_t owner) -> Status {
       MIST_TRY(ended, db.run("DELETE FROM passkeys WHERE account = ?", {owner}));
       if (ended == 0) return {};
+      MIST_TRY_VOID(insert_audit(db, now(), audit));
       return end_what_asked(db, owner);
     });
     if (!done.ok()) return std::move(done).error();

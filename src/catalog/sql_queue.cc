@@ -144,7 +144,7 @@ Result<bool> SqlStore::is_being_tested(std::int64_t job, int attempt) {
   return found;
 }
 
-Status SqlStore::test_again(const std::string& package, const std::string& version) {
+Status SqlStore::test_again(const std::string& package, const std::string& version, const Audit& audit) {
   return writing([&](Database& db) -> Status {
     MIST_TRY(const Found found, find_version(db, package, version));
     if (found.digest.empty())
@@ -157,6 +157,7 @@ Status SqlStore::test_again(const std::string& package, const std::string& versi
     if (made == 0)
       return error(ErrorKind::Conflict, "{} {} is waiting for its test, or being tested", package, version);
     MIST_TRY_VOID(db.run("UPDATE versions SET state = 0 WHERE id = ?", {found.version}));
+    MIST_TRY_VOID(note(db, audit));
     MIST_TRY_VOID(list_again(db, found.project));
     return index_changed(db);
   });
@@ -200,11 +201,7 @@ Result<std::optional<Run>> SqlStore::last_run(const std::string& package, const 
 }
 
 Status SqlStore::audit(const AuditEntry& entry) {
-  return writing([&](Database& db) -> Status {
-    MIST_TRY_VOID(db.run("INSERT INTO audit (time, who, what, subject, peer) VALUES (?, ?, ?, ?, ?)",
-                         {now(), entry.who, entry.what, entry.subject, entry.peer}));
-    return {};
-  });
+  return writing([&](Database& db) { return note(db, entry); });
 }
 
 Result<Slice<AuditEntry>> SqlStore::audit_log(const AuditFilter& filter, const Page& page) {

@@ -55,6 +55,14 @@ inline Result<std::int64_t> new_id(sql::Database& db, std::string_view sql, sql:
   return id;
 }
 
+/// In the transaction of what it tells of, at the time that `now` stamps.
+inline Status insert_audit(sql::Database& db, std::int64_t now, const Audit& audit) {
+  if (!audit) return {};
+  MIST_TRY_VOID(db.run("INSERT INTO audit (time, who, what, subject, peer) VALUES (?, ?, ?, ?, ?)",
+                       {now, audit->who, audit->what, audit->subject, audit->peer}));
+  return {};
+}
+
 /// NotFound.
 inline Result<std::int64_t> account_id(sql::Database& db, const std::string& name) {
   std::optional<std::int64_t> id;

@@ -99,10 +99,11 @@ Result<std::string> SqlStore::instance() {
   return name;
 }
 
-Result<Project> SqlStore::add_project(const NewProject& wanted) {
+Result<Project> SqlStore::add_project(const NewProject& wanted, const Audit& audit) {
   if (!is_dns1123_label(wanted.name))
     return error(ErrorKind::Invalid, "{} can't be the name of a package", escape_controls(wanted.name))
         .with_hint("lower case letters, digits and '-'");
+  std::optional<Project> added;
   Status done = writing([&](Database& db) -> Status {
     MIST_TRY(const std::int64_t account, account_id(db, wanted.owner));
     std::int64_t linked = 0;
@@ -122,12 +123,14 @@ Result<Project> SqlStore::add_project(const NewProject& wanted) {
                     "versions WHERE versions.project = projects.id))",
                     {wanted.name, account, wanted.url, wanted.path, wanted.webhook_secret.reveal(), now()}));
     if (made == 0) return error(ErrorKind::Conflict, "the name {} is taken", wanted.name);
-    return {};
+    MIST_TRY_VOID(note(db, audit));
+    // Once it is kept, nothing may stand between it and who gets its secret.
+    MIST_TRY_VOID(db.query(fmt::format("{}WHERE p.name = ?", kProject), {wanted.name},
+                           [&](const Row& row) { added = project_in(row); }));
+    return added ? Status() : not_there("project", wanted.name);
   });
   if (!done.ok()) return std::move(done).error();
-  MIST_TRY(std::optional<Project> made, project(wanted.name));
-  if (!made) return not_there("project", wanted.name);
-  return *std::move(made);
+  return *std::move(added);
 }
 
 Result<std::optional<Project>> SqlStore::project(const std::string& name) {
@@ -148,9 +151,9 @@ Result<Slice<Project>> SqlStore::projects(const std::string& owner, const Page& 
   return slice;
 }
 
-Status SqlStore::remove_project(const std::string& name) {
+Status SqlStore::remove_project(const std::string& name, const Audit& audit) {
   return changes_one("UPDATE projects SET linked = 0, due = NULL WHERE name = ? AND linked = 1", {name},
-                     not_there("project", name));
+                     not_there("project", name), [&](Database& db) { return note(db, audit); });
 }
 
 Result<std::optional<Project>> SqlStore::take_due_project(Duration again, const Polls& polls) {
@@ -211,11 +214,12 @@ Result<std::optional<SqlStore::Standing>> SqlStore::standing(const std::string& 
 }
 
 Status SqlStore::hide_package(const std::string& package, const std::string& moderator,
-                              const std::string& why) {
+                              const std::string& why, const Audit& audit) {
   return changing_package(
       "UPDATE projects SET hidden = ?1 WHERE name = ?2 AND EXISTS (SELECT 1 FROM versions WHERE project = "
       "projects.id) RETURNING id",
-      {why, package}, not_there("package", package), [&](Database& db, std::int64_t project) -> Status {
+      {why, package}, not_there("package", package), audit,
+      [&](Database& db, std::int64_t project) -> Status {
         MIST_TRY_VOID(
             db.run("UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE project = ? AND "
                    "quoted = '' AND closed IS NULL",
@@ -224,27 +228,27 @@ Status SqlStore::hide_package(const std::string& package, const std::string& mod
       });
 }
 
-Status SqlStore::show_package(const std::string& package) {
+Status SqlStore::show_package(const std::string& package, const Audit& audit) {
   // Tags that came meanwhile are looked for now.
   return changing_package(
       "UPDATE projects SET hidden = NULL, due = CASE linked WHEN 1 THEN 0 END "
       "WHERE name = ? AND hidden IS NOT NULL RETURNING id",
-      {package}, not_there("hidden package", package));
+      {package}, not_there("hidden package", package), audit);
 }
 
-Status SqlStore::hide_version(const std::string& package, const std::string& version,
-                              const std::string& why) {
+Status SqlStore::hide_version(const std::string& package, const std::string& version, const std::string& why,
+                              const Audit& audit) {
   return changing_package(
       "UPDATE versions SET hidden = ?1 "
       "WHERE version = ?3 AND project = (SELECT id FROM projects WHERE name = ?2) RETURNING project",
-      {why, package, version}, not_there("version", fmt::format("{} {}", package, version)));
+      {why, package, version}, not_there("version", fmt::format("{} {}", package, version)), audit);
 }
 
-Status SqlStore::show_version(const std::string& package, const std::string& version) {
+Status SqlStore::show_version(const std::string& package, const std::string& version, const Audit& audit) {
   return changing_package(
       "UPDATE versions SET hidden = NULL WHERE version = ?2 AND "
       "project = (SELECT id FROM projects WHERE name = ?1) AND hidden IS NOT NULL RETURNING project",
-      {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)));
+      {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)), audit);
 }
 
 Result<std::map<std::string, std::string>> SqlStore::commits(const std::string& package) {
@@ -256,7 +260,7 @@ Result<std::map<std::string, std::string>> SqlStore::commits(const std::string& 
   return found;
 }
 
-Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
+Result<Submitted> SqlStore::submit(const NewVersion& wanted, const Audit& audit) {
   Submitted outcome = Submitted::Taken;
   Status done = writing([&](Database& db) -> Status {
     std::optional<std::int64_t> project;
@@ -294,6 +298,7 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted) {
              new_id(db, "INSERT INTO jobs (version, open, attempt, created) VALUES (?, ?, ?, ?) RETURNING id",
                     {version, readable ? 1 : 0, readable ? 0 : 1, now()}));
     if (wanted.why_not) MIST_TRY_VOID(insert_step(db, job, 1, *wanted.why_not));
+    MIST_TRY_VOID(note(db, audit));
     return list_again(db, *project);
   });
   if (!done.ok()) return std::move(done).error();
@@ -315,9 +320,10 @@ Result<std::optional<Version>> SqlStore::version(const std::string& package, con
 }
 
 Status SqlStore::yank(const std::string& package, const std::string& version,
-                      const std::optional<std::string>& why) {
+                      const std::optional<std::string>& why, const Audit& audit) {
   return writing([&](Database& db) -> Status {
     MIST_TRY(const Found found, find_version(db, package, version));
+    MIST_TRY_VOID(note(db, audit));
     MIST_TRY_VOID(db.run("UPDATE versions SET yanked = ? WHERE id = ?", {why, found.version}));
     MIST_TRY_VOID(list_again(db, found.project));
     return index_changed(db);
@@ -342,11 +348,13 @@ Status SqlStore::index_changed(Database& db) {
 }
 
 Status SqlStore::changing_package(std::string_view sql, sql::Params params, const Error& otherwise,
+                                  const Audit& audit,
                                   const std::function<Status(Database&, std::int64_t)>& then) {
   return writing([&](Database& db) -> Status {
     MIST_TRY(const std::int64_t project, new_id(db, sql, params));
     if (project == 0) return otherwise;
     if (then) MIST_TRY_VOID(then(db, project));
+    MIST_TRY_VOID(note(db, audit));
     MIST_TRY_VOID(list_again(db, project));
     return index_changed(db);
   });

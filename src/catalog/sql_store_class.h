@@ -29,10 +29,10 @@ class SqlStore final : public Store {
 
   // Projects
 
-  Result<Project> add_project(const NewProject& wanted) override;
+  Result<Project> add_project(const NewProject& wanted, const Audit& audit) override;
   Result<std::optional<Project>> project(const std::string& name) override;
   Result<Slice<Project>> projects(const std::string& owner, const Page& page) override;
-  Status remove_project(const std::string& name) override;
+  Status remove_project(const std::string& name, const Audit& audit) override;
   Result<std::optional<Project>> take_due_project(Duration again, const Polls& now) override;
   Status note_poll(const Project& of, const std::string& problem, Duration next) override;
   Status ask_poll(const std::string& name) override;
@@ -40,18 +40,18 @@ class SqlStore final : public Store {
   // Versions
 
   Result<std::optional<Standing>> standing(const std::string& package) override;
-  Status hide_package(const std::string& package, const std::string& moderator,
-                      const std::string& why) override;
-  Status show_package(const std::string& package) override;
-  Status hide_version(const std::string& package, const std::string& version,
-                      const std::string& why) override;
-  Status show_version(const std::string& package, const std::string& version) override;
+  Status hide_package(const std::string& package, const std::string& moderator, const std::string& why,
+                      const Audit& audit) override;
+  Status show_package(const std::string& package, const Audit& audit) override;
+  Status hide_version(const std::string& package, const std::string& version, const std::string& why,
+                      const Audit& audit) override;
+  Status show_version(const std::string& package, const std::string& version, const Audit& audit) override;
   Result<std::map<std::string, std::string>> commits(const std::string& package) override;
-  Result<Submitted> submit(const NewVersion& wanted) override;
+  Result<Submitted> submit(const NewVersion& wanted, const Audit& audit) override;
   Result<std::vector<VersionBrief>> versions(const std::string& package) override;
   Result<std::optional<Version>> version(const std::string& package, const std::string& version) override;
-  Status yank(const std::string& package, const std::string& version,
-              const std::optional<std::string>& why) override;
+  Status yank(const std::string& package, const std::string& version, const std::optional<std::string>& why,
+              const Audit& audit) override;
   Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
                                const Page& page) override;
   Result<Facets> facets(const std::string& query, const Narrowing& narrowing) override;
@@ -77,7 +77,7 @@ class SqlStore final : public Store {
   Status finish(const Job& job, bool passed) override;
   Status give_back(const Job& job, Duration rest) override;
   Result<bool> is_being_tested(std::int64_t job, int attempt) override;
-  Status test_again(const std::string& package, const std::string& version) override;
+  Status test_again(const std::string& package, const std::string& version, const Audit& audit) override;
   Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) override;
 
   // The audit log
@@ -100,8 +100,9 @@ class SqlStore final : public Store {
     return connections_->read(sql, params, row);
   }
   Status writing(const std::function<Status(sql::Database&)>& work) { return connections_->writing(work); }
-  Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise) {
-    return connections_->changes_one(sql, params, otherwise);
+  Status changes_one(std::string_view sql, sql::Params params, const Error& otherwise,
+                     const std::function<Status(sql::Database&)>& then = {}) {
+    return connections_->changes_one(sql, params, otherwise, then);
   }
   // Ranking costs as much as there are packages with the words. Where those are very many, it is enough to
   // rank those that have them in their name, or else in their description.
@@ -109,9 +110,11 @@ class SqlStore final : public Store {
   static Result<Found> find_version(sql::Database& db, const std::string& package,
                                     const std::string& version);
   static Status index_changed(sql::Database& db);
+  Status note(sql::Database& db, const Audit& audit) const { return insert_audit(db, now(), audit); }
   // A statement that changes a package or one of its versions and returns the number of the project, and what
   // follows of it; `otherwise` if it changed nothing.
   Status changing_package(std::string_view sql, sql::Params params, const Error& otherwise,
+                          const Audit& audit,
                           const std::function<Status(sql::Database&, std::int64_t)>& then = {});
   // Of a new version. Places order the versions of a project, with gaps: others move only where none is left.
   static Result<std::int64_t> place_for(sql::Database& db, std::int64_t project, const std::string& version);

@@ -119,12 +119,12 @@ class Store {
   // Projects
 
   /// Conflict: the name is taken, or the account has kProjectsOfAnAccount. NotFound: no such account.
-  virtual Result<Project> add_project(const NewProject& project) = 0;
+  virtual Result<Project> add_project(const NewProject& project, const Audit& audit = {}) = 0;
   virtual Result<std::optional<Project>> project(const std::string& name) = 0;
   /// Of one account, or of all where `owner` is empty; by name.
   virtual Result<Slice<Project>> projects(const std::string& owner, const Page& page) = 0;
   /// Its versions stay. NotFound.
-  virtual Status remove_project(const std::string& name) = 0;
+  virtual Status remove_project(const std::string& name, const Audit& audit = {}) = 0;
   /// One whose time has come: of another account than those that `now` polls for, if there is one, and the
   /// longest waiting of these. It is due again after `again`, should the caller die. Those of disabled
   /// accounts wait.
@@ -145,25 +145,27 @@ class Store {
   virtual Result<std::optional<Standing>> standing(const std::string& package) = 0;
   /// Closes the reports of the package. Its repository isn't looked at until it is shown again. NotFound.
   virtual Status hide_package(const std::string& package, const std::string& moderator,
-                              const std::string& why) = 0;
+                              const std::string& why, const Audit& audit = {}) = 0;
   /// NotFound: there is none, or it isn't hidden.
-  virtual Status show_package(const std::string& package) = 0;
+  virtual Status show_package(const std::string& package, const Audit& audit = {}) = 0;
   /// NotFound.
-  virtual Status hide_version(const std::string& package, const std::string& version,
-                              const std::string& why) = 0;
+  virtual Status hide_version(const std::string& package, const std::string& version, const std::string& why,
+                              const Audit& audit = {}) = 0;
   /// NotFound: there is none, or it isn't hidden itself.
-  virtual Status show_version(const std::string& package, const std::string& version) = 0;
+  virtual Status show_version(const std::string& package, const std::string& version,
+                              const Audit& audit = {}) = 0;
 
   /// Of all versions of a package, by the version.
   virtual Result<std::map<std::string, std::string>> commits(const std::string& package) = 0;
   /// NotFound: the project isn't linked, or its account is disabled. Conflict: it has kVersionsOfAProject.
-  virtual Result<Submitted> submit(const NewVersion& version) = 0;
+  /// The audit log is told of what was taken.
+  virtual Result<Submitted> submit(const NewVersion& version, const Audit& audit = {}) = 0;
   /// Newest first. Empty: there is no such package.
   virtual Result<std::vector<VersionBrief>> versions(const std::string& package) = 0;
   virtual Result<std::optional<Version>> version(const std::string& package, const std::string& version) = 0;
   /// A text, or nothing: then there is none. NotFound: no such version.
   virtual Status yank(const std::string& package, const std::string& version,
-                      const std::optional<std::string>& why) = 0;
+                      const std::optional<std::string>& why, const Audit& audit = {}) = 0;
   /// All of them by name, or those in which every word of `query` occurs, the best first. Where more than
   /// kMostCounted have the words, only those that have them in their name, or else in their description.
   virtual Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
@@ -216,12 +218,14 @@ class Store {
   /// Whether this attempt of a job is some worker's, also if its lease has ended and nobody has taken it yet.
   virtual Result<bool> is_being_tested(std::int64_t job, int attempt) = 0;
   /// Tests a version again from the beginning. NotFound; Conflict: it is waiting or being tested.
-  virtual Status test_again(const std::string& package, const std::string& version) = 0;
+  virtual Status test_again(const std::string& package, const std::string& version,
+                            const Audit& audit = {}) = 0;
   /// The last try; nullopt: there was none.
   virtual Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) = 0;
 
   // The audit log
 
+  /// Of something that is no change of a store.
   virtual Status audit(const AuditEntry& entry) = 0;
   /// The newest first.
   virtual Result<Slice<AuditEntry>> audit_log(const AuditFilter& filter, const Page& page) = 0;

@@ -88,14 +88,14 @@ Result<SecretString> TokenActions::make(const Actor& actor, const Allowed& allow
                                            .digest = token_digest(token.reveal()),
                                            .label = wish.label,
                                            .scopes = join(wish.scopes.names(), " "),
-                                           .expires = wish.expires ? wish.expires : allowed.until}));
-  MIST_TRY_VOID(world_.actions.audit(actor, "create token", wish.label));
+                                           .expires = wish.expires ? wish.expires : allowed.until},
+                                          entry_of(actor, "create token", wish.label)));
   return token;
 }
 
 Status TokenActions::revoke(const Actor& actor, std::int64_t id) {
-  MIST_TRY_VOID(world_.accounts.revoke_token(actor.account.name, id));
-  return world_.actions.audit(actor, "revoke token", std::to_string(id));
+  return world_.accounts.revoke_token(actor.account.name, id,
+                                      entry_of(actor, "revoke token", std::to_string(id)));
 }
 
 }  // namespace mist::catalog

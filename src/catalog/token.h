@@ -74,7 +74,6 @@ class TokenActions {
  public:
   struct World {
     AccountStore& accounts;
-    AuthorActions& actions;
     Clock& clock;
     Random& random;
   };

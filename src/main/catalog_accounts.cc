@@ -74,8 +74,8 @@ Status AccountCommands::add_user() const {
   if (line_.has("--password-file")) {
     MIST_TRY(password, hashed_password(name));
   }
-  MIST_TRY(const catalog::Account account, data_.accounts->add(name, role, password));
-  MIST_TRY_VOID(data_.audit("add account", account.name));
+  MIST_TRY(const catalog::Account account,
+           data_.accounts->add(name, role, password, by_command_line("add account", name)));
   std::string words =
       fmt::format("account {} added, with the role {}\n", account.name, to_string(account.role));
   if (password.empty())
@@ -88,41 +88,39 @@ Status AccountCommands::add_user() const {
 Status AccountCommands::set_password() const {
   const std::string& name = line_.arguments[0];
   MIST_TRY(const std::string hash, hashed_password(name));
-  MIST_TRY_VOID(data_.accounts->set_password(name, hash));
-  return data_.audit("change password", name);
+  return data_.accounts->set_password(name, hash, by_command_line("change password", name));
 }
 
 Status AccountCommands::set_role() const {
   const std::string& name = line_.arguments[0];
   MIST_TRY(const catalog::Role role, role_named(line_.arguments[1]));
-  MIST_TRY_VOID(data_.accounts->set_role(name, role));
-  return data_.audit("set role", fmt::format("{} to {}", name, to_string(role)));
+  return data_.accounts->set_role(
+      name, role, by_command_line("set role", fmt::format("{} to {}", name, to_string(role))));
 }
 
 Status AccountCommands::link_user() const {
   const std::string issuer = line_.text("--oidc-issuer");
   if (issuer.empty()) return error(ErrorKind::Usage, "user link needs --oidc-issuer");
   const auto& arguments = line_.arguments;
-  MIST_TRY_VOID(data_.accounts->link_identity(arguments[0], issuer, arguments[1]));
-  return data_.audit("link identity", arguments[0]);
+  return data_.accounts->link_identity(arguments[0], issuer, arguments[1],
+                                       by_command_line("link identity", arguments[0]));
 }
 
 Status AccountCommands::reset_code() const {
   const std::string& name = line_.arguments[0];
-  const Status ended = data_.accounts->end_second_factor(name);
+  const Status ended = data_.accounts->end_second_factor(name, by_command_line("remove authenticator", name));
   if (!ended.ok() && ended.error().kind != ErrorKind::NotFound) return ended.error();
-  MIST_TRY(const std::int64_t passkeys, data_.passkeys->remove_all(name));
+  MIST_TRY(const std::int64_t passkeys,
+           data_.passkeys->remove_all(name, by_command_line("remove passkeys", name)));
   if (!ended.ok() && passkeys == 0)
     return error(ErrorKind::NotFound, "{} has neither an authenticator nor a passkey", name);
-  if (ended.ok()) MIST_TRY_VOID(data_.audit("remove authenticator", name));
-  return passkeys == 0 ? Status() : data_.audit("remove passkeys", name);
+  return {};
 }
 
 Status AccountCommands::set_disabled() const {
   const bool disabled = line_.command == "user disable";
   const std::string& name = line_.arguments[0];
-  MIST_TRY_VOID(data_.accounts->set_disabled(name, disabled));
-  return data_.audit(disabled ? "disable" : "enable", name);
+  return data_.accounts->set_disabled(name, disabled, by_command_line(disabled ? "disable" : "enable", name));
 }
 
 Status AccountCommands::export_user() const {
@@ -135,9 +133,9 @@ Status AccountCommands::export_user() const {
 }
 
 Status AccountCommands::delete_user() const {
-  MIST_TRY(const std::string gone, data_.accounts->remove(line_.arguments[0]));
-  MIST_TRY_VOID(data_.audit("delete account", gone));
-  return print_result(fmt::format("account {} is {} now\n", line_.arguments[0], gone));
+  const std::string& name = line_.arguments[0];
+  MIST_TRY(const std::string gone, data_.accounts->remove(name, by_command_line("delete account", name)));
+  return print_result(fmt::format("account {} is {} now\n", name, gone));
 }
 
 Status AccountCommands::list_users() const {
@@ -169,13 +167,12 @@ Status AccountCommands::create_token() const {
   // The only time that anybody sees it, so it isn't stored before: a token that was written to a full disk
   // would open the account without being known.
   MIST_TRY_VOID(deliver_result(token.reveal() + "\n"));
-  MIST_TRY_VOID(data_.accounts->add_token(stored));
-  return data_.audit("create token", stored.account);
+  return data_.accounts->add_token(stored, by_command_line("create token", stored.account));
 }
 
 Status AccountCommands::revoke_tokens() const {
-  MIST_TRY_VOID(data_.accounts->revoke_tokens(line_.arguments[0]));
-  return data_.audit("revoke tokens", line_.arguments[0]);
+  return data_.accounts->revoke_tokens(line_.arguments[0],
+                                       by_command_line("revoke tokens", line_.arguments[0]));
 }
 
 struct AccountCommand {

@@ -71,9 +71,8 @@ Status restore(FileSystem& files, const DataPlace& place, const Path& source, co
   return catalog::restore(files, source, *place.database, place.directory.root / "restoring", context);
 }
 
-Status CatalogData::audit(std::string_view what, const std::string& subject) const {
-  return store->audit(
-      {.when = {}, .who = "command line", .what = std::string(what), .subject = subject, .peer = {}});
+catalog::AuditEntry by_command_line(std::string_view what, std::string subject) {
+  return {.who = "command line", .what = std::string(what), .subject = std::move(subject)};
 }
 
 Result<CatalogData> open_data(const DataPlace& place, Machine& machine) {

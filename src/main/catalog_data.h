@@ -43,10 +43,10 @@ struct CatalogData {
   std::unique_ptr<catalog::FeedbackStore> feedback;
   std::unique_ptr<catalog::PasskeyStore> passkeys;
   std::unique_ptr<catalog::Blobs> blobs;
-
-  /// Records that somebody did this on the command line.
-  Status audit(std::string_view what, const std::string& subject) const;
 };
+
+/// The audit log's entry of something that was done on the command line.
+catalog::AuditEntry by_command_line(std::string_view what, std::string subject);
 
 /// Makes what isn't there yet. `machine` outlives it. Errors: of the database, of the file system.
 Result<CatalogData> open_data(const DataPlace& place, Machine& machine);
