@@ -233,6 +233,30 @@ TEST_P(HidingTest, TheModulesOfAHiddenVersionAreGone) {
   EXPECT_EQ(api("GET", "/modules/" + crypto::sha256("nothing").str()).status, 404);
 }
 
+// Behind a balancer, the instance that told the browser of a module may be another one.
+TEST_P(HidingTest, AnInstanceThatDoesNotKnowAModulePreparesItsVersion) {
+  open_previews();
+  const std::string module = "/modules/" + publish_module("etcd", "2.0.0").digest;
+  site_.reset();
+  previews_.reset();
+  ASSERT_TRUE(files_.remove_all(dir_.path() / "previews").ok());
+  open_previews();
+  const auto asked = [&](const std::string& query) {
+    return site_->answer({.method = "GET", .path = "/api/v1" + module, .query = query, .peer = "192.0.2.7"});
+  };
+  EXPECT_EQ(asked("").status, 404);
+  EXPECT_EQ(asked("package=etcd&version=9.0.0").status, 404);
+  WebAnswer answer = asked("package=etcd&version=2.0.0");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(http::find_header(answer.headers, "Retry-After"), "1");
+  for (int i = 0; i < 600 && answer.status == 503; ++i) {
+    std::this_thread::sleep_for(50ms);
+    answer = asked("package=etcd&version=2.0.0");
+  }
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(asked("").status, 200);
+}
+
 TEST_P(HidingTest, NothingHiddenIsTestedOrPolled) {
   ASSERT_TRUE(store_->hide_version("etcd", "1.1.0", "bad").ok());
   ASSERT_TRUE(store_->test_again("etcd", "1.1.0").ok());

@@ -48,6 +48,7 @@ struct PreviewPlan {
   std::vector<PreviewRun> runs = {};  ///< of the module itself where they name no engine
   WallTime clock = {};
   std::string command = {};
+  std::string of_version = {};  ///< query that tells another instance of which version the modules are
 };
 encoding::Value to_value(const PreviewPlan& plan);
 

@@ -80,7 +80,9 @@ constexpr std::array kEndpoints{
              "GET",
              "/api/v1/modules/{digest}",
              {},
-             "A WebAssembly module that a preview names, which never changes",
+             "A WebAssembly module that a preview names, which never changes. With the query parameters "
+             "`package` and "
+             "`version` an instance that doesn't know it prepares it; 503 until it has",
              ""},
     Endpoint{Operation::AddProject, "POST", "/api/v1/projects", Role::Author, "Link a git repository",
              "NewProject", 201, false, Scope::Projects, "ProjectRequest"},
@@ -244,6 +246,7 @@ constexpr std::string_view kSchemas = R"({
     "keys": {"type": "object", "description": "What stands for each key that it asks for"},
     "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
     "transfer": {"type": "integer", "description": "Bytes of all modules on the way"},
+    "ofVersion": {"type": "string", "description": "The query for the URL of a module that isn't found: behind a balancer, another instance prepares it then"},
     "command": {"type": "string", "description": "Prints the same"}}},
   "Project": {"type": "object", "required": ["name", "owner", "url", "path"], "properties": {
     "name": {"type": "string"}, "owner": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},

@@ -112,6 +112,9 @@ class Site {
   Reply preview(const Call& call);
   Result<encoding::Value> preview_plan(const Version& version, const Preview& preview, const Call& call);
   Reply module(const Call& call);
+  // Whether the version that the query names is being prepared: another instance told the browser of its
+  // modules, and this one doesn't know them yet.
+  Result<bool> is_preparing(const Call& call);
   // NotFound: no preview has it. Gone: moderators hid all versions that it is of.
   Status check_module(const std::string& digest);
   Reply add_project(const Call& call);

@@ -57,6 +57,12 @@ std::string etag_of_packed(std::string_view etag) {
   return fmt::format("{}-gzip\"", etag.substr(0, etag.size() - 1));
 }
 
+WebAnswer prepared_soon() {
+  WebAnswer answer = json(to_value(error(ErrorKind::Retryable, "the module is being prepared")), 503);
+  answer.headers.push_back({"Retry-After", "1"});
+  return answer;
+}
+
 }  // namespace
 
 WebAnswer Site::api(const WebRequest& request, const std::string& peer) {
@@ -452,11 +458,22 @@ Result<Value> Site::preview_plan(const Version& version, const Preview& preview,
   if (filled.count > 0) command += " -f values.yaml";
   command += fmt::format(" -n default -o raw \\\n  --clock {} \\\n  -p {}", format_time(now),
                          shell_word(reference_of(version, project)));
+  const std::vector<std::pair<std::string, std::string>> names{{"package", version.package},
+                                                               {"version", version.version}};
   return to_value(PreviewPlan{.name = fmt::format("{} {}", version.package, version.version),
                               .module = preview.module,
                               .runs = runs,
                               .clock = now,
-                              .command = command});
+                              .command = command,
+                              .of_version = http::query_of(names)});
+}
+
+Result<bool> Site::is_preparing(const Call& call) {
+  const std::string package = call.asked("package");
+  if (package.empty()) return false;
+  MIST_TRY(const std::optional<Version> found, world_.store.version(package, call.asked("version")));
+  if (!found || found->hidden) return false;
+  return world_.previews->of(*found).state == PreviewState::Preparing;
 }
 
 Status Site::check_module(const std::string& digest) {
@@ -478,6 +495,10 @@ Site::Reply Site::module(const Call& call) {
   const auto parsed = crypto::Digest::parse(digest);
   if (!parsed.ok()) return parsed.error();
   if (world_.previews == nullptr) return no_such("module with the digest", digest);
+  if (!world_.previews->made_of(digest)) {
+    MIST_TRY(const bool preparing, is_preparing(call));
+    if (preparing) return prepared_soon();
+  }
   MIST_TRY_VOID(check_module(digest));
   const std::string packed = takes_gzip(call.request) ? world_.previews->packed_digest(digest) : "";
   auto bytes = world_.previews->bytes(packed.empty() ? digest : packed);

@@ -15,6 +15,8 @@ export interface Plan {
   readonly limits: Limits;
   /** Bytes on the way, where the browser keeps nothing yet. */
   readonly transfer: number;
+  /** A query for modules that aren't found: it says of which version they are. */
+  readonly ofVersion: string;
   readonly command: string;
 }
 

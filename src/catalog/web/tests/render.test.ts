@@ -27,6 +27,7 @@ async function renderedBy(guests: WebAssembly.Module[], runs: Pick<Plan, "module
     keys: { ed25519: { value: "ED key" }, ecdsa: { value: "EC key" } },
     limits: LIMITS,
     transfer: 1000,
+    ofVersion: "package=shop&version=1.0.0",
     command: "mistctl generate shop",
   };
   const module = packageModule(await gzip(tarOf(FILES)));

@@ -3,13 +3,14 @@
 
 import type { ErrorReport, Message, Plan } from "../protocol.ts";
 import { Failure } from "./failure.ts";
+import { fetchModule } from "./fetch_module.ts";
 import { render } from "./render.ts";
 import { withCallableStart } from "./start_function.ts";
 
 const tell = (message: Message) => postMessage(message);
 
-async function compiled(url: string, program: boolean): Promise<WebAssembly.Module> {
-  const answer = await fetch(url);
+async function compiled(url: string, program: boolean, ofVersion: string): Promise<WebAssembly.Module> {
+  const answer = await fetchModule(url, ofVersion);
   if (!answer.ok) throw new Failure("the catalog didn't give what the preview needs", { because: `${answer.status} for ${url}` });
   // Of engines, which are large, browsers keep what they compiled while it came.
   return program ? WebAssembly.compile(withCallableStart(new Uint8Array(await answer.arrayBuffer()))) : WebAssembly.compileStreaming(answer);
@@ -22,7 +23,7 @@ function reportOf(failure: unknown): ErrorReport {
 
 addEventListener("message", async ({ data: plan }: MessageEvent<Plan>) => {
   try {
-    tell({ state: "done", ...(await render(plan, tell, compiled)) });
+    tell({ state: "done", ...(await render(plan, tell, (url, program) => compiled(url, program, plan.ofVersion))) });
   } catch (failure) {
     tell({ state: "failed", error: reportOf(failure) });
   }
