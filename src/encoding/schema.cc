@@ -3,11 +3,13 @@
 #include <mist_runtime.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "encoding/json.h"
@@ -28,6 +30,8 @@ using RustText = std::unique_ptr<char, FreeText>;
 constexpr int kDeepestDefault = 64;
 constexpr std::size_t kMostIssues = 100;
 constexpr std::size_t kMostDefaults = 100'000;
+/// Members and items that are looked at to fill a value: its lists may name a schema's defaults many times.
+constexpr std::size_t kMostFilled = 1'000'000;
 /// Of them as text, about: one large default may be referred to from many places.
 constexpr std::size_t kLargestDefaults = std::size_t{16} << 20;
 /// The bounds of a single schema.
@@ -87,23 +91,41 @@ Compiled compiled_of(const Value& schema) {
   return sum;
 }
 
+// An object that nobody gave could be one too many there, or choose the alternative.
+bool has_alternatives(const Value& schema) {
+  constexpr std::array<std::string_view, 5> kWords{"oneOf", "anyOf", "not", "if", "maxProperties"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return schema.find(word) != nullptr; });
+}
+
 // The defaults of one schema; each subschema at most once on the way down, since one that contains itself
 // has no end.
 class Defaults {
  public:
-  explicit Defaults(const Value& root) : root_(root) {}
+  explicit Defaults(const Value& root, std::size_t most = kMostDefaults) : root_(root), most_(most) {}
 
-  bool too_many() const { return visits_ > kMostDefaults; }
+  bool too_many() const { return visits_ > most_; }
   bool too_large() const { return length_ > kLargestDefaults; }
 
   std::optional<Value> of(const Value& schema) {
     if (open_.size() > kDeepestDefault || std::ranges::find(open_, &schema) != open_.end())
       return std::nullopt;
-    if (++visits_ > kMostDefaults || too_large()) return std::nullopt;
+    ++visits_;
+    if (too_many() || too_large()) return std::nullopt;
     open_.push_back(&schema);
     auto result = find(schema);
     open_.pop_back();
     return result;
+  }
+
+  // For what `value` lacks, into the objects that are there. `given` is what was laid over the defaults, in
+  // which null takes one away; may be null.
+  void fill(const Value& schema, Value& value, const Value* given) {
+    const std::size_t outer = open_.size();
+    for (const Value* at = &schema; at != nullptr && open_.size() - outer < kDeepestDefault;
+         at = pointers_.local_reference(root_, *at))
+      open_.push_back(at);
+    // As in find(), what a reference names comes before what stands beside the reference.
+    for (; open_.size() > outer; open_.pop_back()) fill_by(*open_.back(), value, given);
   }
 
  private:
@@ -122,21 +144,89 @@ class Defaults {
     Value object = is_given ? std::move(*result) : Value::object();
     const Value given = object;
     const MemberFinder known(&given);
-    for (const Value::Member& property : properties->as_object()) {
-      if (known.contains(property.key)) continue;
-      auto value = of(property.value);
-      if (!value) continue;
-      length_ += property.key.size();
-      Value::Member& added = object.as_object().emplace_back();
-      added.key = property.key;
-      added.value = std::move(*value);
-    }
+    for (const Value::Member& property : properties->as_object())
+      if (!known.contains(property.key)) add(property, object);
     if (!is_given && (object.empty() || !has_all_required(schema, object)) && open_.size() > 1)
       return std::nullopt;
     return object;
   }
 
+  void add(const Value::Member& property, Value& object) {
+    auto value = of(property.value);
+    if (!value) return;
+    length_ += property.key.size();
+    Value::Member& added = object.as_object().emplace_back();
+    added.key = property.key;
+    added.value = std::move(*value);
+  }
+
+  // Without the schema that `schema` refers to.
+  void fill_by(const Value& schema, Value& value, const Value* given) {
+    if (value.is_array()) fill_items(schema, value);
+    if (!value.is_object()) return;
+    const Value* const properties = schema.find("properties");
+    const MemberFinder known(properties), laid(given);
+    if (properties != nullptr && properties->is_object())
+      fill_properties(*properties, has_alternatives(schema), value, laid);
+    fill_others(schema, known, value, laid);
+  }
+
+  // A list is given as a whole: null in it takes nothing away.
+  void fill_items(const Value& schema, Value& list) {
+    const Value* const first = schema.find("prefixItems");
+    const Value* const others = schema.find("items");
+    const std::size_t apart = first != nullptr && first->is_array() ? first->size() : 0;
+    for (std::size_t i = 0; i < list.size() && take(1); ++i) {
+      const Value* const item = i < apart ? &first->as_array()[i] : others;
+      if (item != nullptr) fill(*item, list.as_array()[i], nullptr);
+    }
+  }
+
+  // `only_own`: only what has a default of its own is added, no object that its properties' defaults make.
+  void fill_properties(const Value& properties, bool only_own, Value& object, const MemberFinder& given) {
+    if (!take(properties.size())) return;
+    const MemberFinder members(&object);
+    std::unordered_set<std::string_view> taken_away;
+    for (const Value::Member& property : properties.as_object()) {
+      const Value* const laid = given.find(property.key);
+      const auto place = members.place(property.key);
+      if (!place) {
+        const bool wanted = !only_own || property.value.find("default") != nullptr;
+        if (laid == nullptr && wanted) add(property, object);
+        continue;
+      }
+      Value& there = object.as_object()[*place].value;
+      // Null stays in an object that had no defaults to be laid over.
+      if (there.is_null() && laid != nullptr && laid->is_null()) {
+        if (of(property.value)) taken_away.insert(property.key);
+      } else {
+        fill(property.value, there, laid);
+      }
+    }
+    if (!taken_away.empty())
+      std::erase_if(object.as_object(),
+                    [&](const Value::Member& member) { return taken_away.contains(member.key); });
+  }
+
+  void fill_others(const Value& schema, const MemberFinder& properties, Value& object,
+                   const MemberFinder& given) {
+    const Value* const others = schema.find("additionalProperties");
+    const Value* const patterns = schema.find("patternProperties");
+    // Only the validator knows which members a pattern describes.
+    if (others == nullptr || !others->is_object() || (patterns != nullptr && !patterns->empty())) return;
+    for (Value::Member& member : object.as_object()) {
+      if (!take(1)) return;
+      if (!properties.contains(member.key)) fill(*others, member.value, given.find(member.key));
+    }
+  }
+
+  bool take(std::size_t visits) {
+    visits_ += visits;
+    return !too_many() && !too_large();
+  }
+
   const Value& root_;
+  std::size_t most_;
   PointerFinder pointers_;
   std::vector<const Value*> open_;
   std::size_t visits_ = 0, length_ = 0;
@@ -378,6 +468,16 @@ std::optional<std::vector<SchemaIssue>> validate_within(ValidationBudget& budget
 Value schema_defaults(const Value& schema) {
   auto result = Defaults(schema).of(schema);
   return result && result->is_object() ? std::move(*result) : Value::object();
+}
+
+Status fill_schema_defaults(const Value& schema, Value& value, const Value& given) {
+  Defaults defaults(schema, kMostFilled);
+  defaults.fill(schema, value, &given);
+  if (!defaults.too_many() && !defaults.too_large()) return {};
+  const std::string most = defaults.too_many() ? fmt::format("{} steps", kMostFilled)
+                                               : fmt::format("{} MiB", kLargestDefaults >> 20);
+  return error(ErrorKind::Invalid, "filling the schema's defaults into the values takes more than {}", most)
+      .with_hint("the values have too many objects, or the schema has too many properties for them");
 }
 
 }  // namespace mist::encoding

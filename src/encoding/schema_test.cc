@@ -157,6 +157,84 @@ TEST(SchemaDefaults, EndForASchemaThatContainsItself) {
             R"({"b":1})");
 }
 
+// What a host does with values: laid over the defaults, then filled.
+std::string filled(const Value& schema, std::string_view values) {
+  Value data = schema_defaults(schema);
+  const Value given = *parse_yaml(values);
+  merge_into(data, given);
+  const Status status = fill_schema_defaults(schema, data, given);
+  EXPECT_TRUE(status.ok()) << values;
+  return to_json(data);
+}
+
+TEST(FillSchemaDefaults, ReachesObjectsThatAreGivenInPart) {
+  const Value schema = *parse_yaml(R"(
+$defs:
+  port: {type: object, required: [name], properties: {name: {type: string}, port: {default: 80}}}
+properties:
+  db: {required: [host], properties: {host: {type: string}, port: {default: 5432}, pool: {properties: {size: {default: 3}}}}}
+  ports: {type: array, default: [{name: http}], items: {$ref: '#/$defs/port'}}
+  users: {additionalProperties: {properties: {admin: {default: false}}}}
+  pair: {prefixItems: [{properties: {a: {default: 1}}}], items: {properties: {b: {default: 2}}}}
+  some: {patternProperties: {^x: {}}, additionalProperties: {properties: {a: {default: 1}}}}
+)");
+  EXPECT_EQ(filled(schema, "{}"), R"({"ports":[{"name":"http","port":80}]})");
+  EXPECT_EQ(filled(schema, "{db: {host: pg}, ports: []}"),
+            R"({"ports":[],"db":{"host":"pg","port":5432,"pool":{"size":3}}})");
+  EXPECT_EQ(filled(schema, "{ports: [{name: a}, {name: b, port: 1}, {name: c, port: null}, d]}"),
+            R"({"ports":[{"name":"a","port":80},{"name":"b","port":1},{"name":"c","port":null},"d"]})");
+  EXPECT_EQ(filled(schema, "{ports: [], users: {ann: {}, bob: {admin: true}}}"),
+            R"({"ports":[],"users":{"ann":{"admin":false},"bob":{"admin":true}}})");
+  EXPECT_EQ(filled(schema, "{ports: [], pair: [{}, {}], some: {a: {}}}"),
+            R"({"ports":[],"pair":[{"a":1},{"b":2}],"some":{"a":{}}})");
+}
+
+TEST(FillSchemaDefaults, NullTakesADefaultAway) {
+  const Value schema = *parse_yaml(
+      "{properties: {whole: {properties: {a: {default: 1}, b: {default: 2}}},"
+      " part: {required: [host], properties: {a: {default: 1}, b: {type: 'null'}}}}}");
+  EXPECT_EQ(filled(schema, "{whole: {a: null}}"), R"({"whole":{"b":2}})");
+  EXPECT_EQ(filled(schema, "{whole: null, part: {host: x, a: null, b: null}}"),
+            R"({"part":{"host":"x","b":null}})");
+}
+
+TEST(FillSchemaDefaults, ChoosesNoAlternative) {
+  const Value schema = *parse_yaml(R"(
+properties:
+  sources:
+    items:
+      oneOf: [{required: [git]}, {required: [chart]}]
+      properties:
+        git: {properties: {url: {type: string}, branch: {default: main}}}
+        chart: {properties: {version: {default: '*'}}}
+        path: {default: /}
+)");
+  EXPECT_EQ(
+      filled(schema, "{sources: [{git: {url: x}}, {chart: {}}]}"),
+      R"({"sources":[{"git":{"url":"x","branch":"main"},"path":"/"},{"chart":{"version":"*"},"path":"/"}]})");
+}
+
+// Schemas that contain one another would otherwise get a level deeper with each filling.
+TEST(FillSchemaDefaults, AWholeObjectStaysAsItIs) {
+  const Value schema = *parse_yaml(
+      "{$ref: '#/$defs/a', $defs: {a: {properties: {x: {default: 1}, b: {$ref: '#/$defs/b'}}},"
+      " b: {properties: {y: {default: 2}, a: {$ref: '#/$defs/a'}}}}}");
+  EXPECT_EQ(filled(schema, "{}"), to_json(schema_defaults(schema)));
+  EXPECT_EQ(filled(schema, "{b: {a: {}}}"), R"({"x":1,"b":{"y":2,"a":{"x":1}}})");
+  EXPECT_EQ(filled(*parse_yaml("{$ref: '#'}"), "{a: {}}"), R"({"a":{}})");
+}
+
+TEST(FillSchemaDefaults, IsBounded) {
+  const Value large = Value::object({{"default", std::string(1 << 20, 'x')}});
+  const Value schema = Value::object(
+      {{"additionalProperties", Value::object({{"properties", Value::object({{"text", large}})}})}});
+  Value data = Value::object();
+  for (int i = 0; i < 40; ++i) data.set(fmt::format("k{}", i), Value::object());
+  const Status status = fill_schema_defaults(schema, data, Value());
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("takes more than 16 MiB"));
+}
+
 // Two references a level: 2^40 ways to the last one.
 Value doubling_schema(std::string_view keyword, int levels) {
   Value definitions = Value::object();

@@ -49,18 +49,49 @@ Value capabilities_value(const Capabilities& capabilities) {
                                                            capabilities.api_versions.end()))}});
 }
 
+// The schema's defaults, over them the package's own, over these the user's values.
+Value merged_data(const Metadata& metadata, const RenderRequest& request) {
+  Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
+  if (metadata.defaults.is_object()) encoding::merge_into(data, metadata.defaults);
+  encoding::merge_into(data, request.user_values);
+  return data;
+}
+
+// Merging gives no default to an object that the schema alone doesn't make: one that needs a value of the
+// user, a list's item, a map's entry.
+Status fill_objects(const Metadata& metadata, const RenderRequest& request, Value& data) {
+  if (!metadata.inputs.is_object()) return {};
+  Value given = metadata.defaults.is_object() ? metadata.defaults : Value::object();
+  encoding::merge_keeping_nulls(given, request.user_values);
+  return encoding::fill_schema_defaults(metadata.inputs, data, given);
+}
+
+// The members of `after` that `before` lacks, at every depth; a list that differs is one as a whole.
+Value members_beyond(const Value& before, const Value& after) {
+  Value beyond = Value::object();
+  const encoding::MemberFinder known(&before);
+  for (const Value::Member& member : after.as_object()) {
+    const Value* const was = known.find(member.key);
+    if (was != nullptr && *was == member.value) continue;
+    Value::Member& added = beyond.as_object().emplace_back();
+    added.key = member.key;
+    const bool objects = was != nullptr && was->is_object() && member.value.is_object();
+    added.value = objects ? members_beyond(*was, member.value) : member.value;
+  }
+  return beyond;
+}
+
 // The data of a render, but for its name where the user didn't give it.
 Result<Value> data_without_name(const Metadata& metadata, const RenderRequest& request) {
   const std::string_view install = install_name(request);
-  Value data = metadata.inputs.is_object() ? encoding::schema_defaults(metadata.inputs) : Value::object();
-  if (metadata.defaults.is_object()) encoding::merge_into(data, metadata.defaults);
   if (const Value* name = request.user_values.find("name"); name != nullptr && *name != Value(install)) {
     Error failure = error(ErrorKind::Invalid,
                           "the values set name, but that is always the release's name, \"{}\"", install);
     failure.hint = "remove name from the values";
     return failure;
   }
-  encoding::merge_into(data, request.user_values);
+  Value data = merged_data(metadata, request);
+  MIST_TRY_VOID(fill_objects(metadata, request, data));
   if (metadata.inputs.is_object() && declares(metadata.inputs, "namespace") &&
       !gives(request.user_values, "namespace"))
     data.set("namespace", request.release_namespace);
@@ -121,6 +152,8 @@ Value engine_data(const Metadata& metadata, const RenderRequest& request, const 
   for (const std::string_view key : {"name", "namespace"}) {
     if (const Value* const value = complete.find(key)) data.set(key, *value);
   }
+  // The engine can't know the schema's defaults that came into objects of the user, or of its own defaults.
+  encoding::merge_keeping_nulls(data, members_beyond(merged_data(metadata, request), complete));
   return data;
 }
 

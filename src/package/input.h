@@ -23,12 +23,13 @@ Result<std::string> engine_input(const EngineKind& engine, const Metadata& metad
                                  const RenderRequest& request);
 
 /// The `data` for an engine that lays its own defaults under it: the schema's where it has none, and the
-/// user's values, nulls included. `data` is what input_data gave.
+/// user's values, nulls included, with the defaults that input_data filled into objects. `data` is what that
+/// gave.
 Value engine_data(const Metadata& metadata, const RenderRequest& request, const Value& data);
 
-/// The `data` of an input document: the schema's defaults, over them the user's values (null removes),
-/// `name`, and `namespace` where the schema declares it and the user didn't set it, or set
-/// null. Invalid if the values set another name.
+/// The `data` of an input document: the schema's defaults, over them the user's values (null removes), the
+/// defaults that objects in these lack, `name`, and `namespace` where the schema declares it and the user
+/// didn't set it, or set null. Invalid if the values set another name, or filling defaults in takes too long.
 Result<Value> input_data(const Metadata& metadata, const RenderRequest& request);
 /// Invalid when the schema refuses that data, or is none. Compiling a schema takes longer than a known
 /// render.

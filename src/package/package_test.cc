@@ -265,6 +265,43 @@ TEST(InputData, HasDefaultsNameAndNamespace) {
   EXPECT_THAT(input_data(metadata, request).error().message, HasSubstr("release's name"));
 }
 
+TEST(InputData, FillsObjectsThatAreGivenInPart) {
+  Metadata metadata;
+  metadata.inputs = yaml(
+      "{properties: {db: {required: [host], properties: {host: {type: string}, port: {type: integer, "
+      "default: "
+      "5432}}}, ports: {items: {properties: {port: {default: 80}}}}}}");
+  RenderRequest request;
+  request.release_name = "web";
+  request.user_values = yaml("{db: {host: pg}, ports: [{}]}");
+  EXPECT_EQ(*input_data(metadata, request),
+            yaml("{db: {host: pg, port: 5432}, ports: [{port: 80}], name: web}"));
+  request.user_values = yaml("{db: {host: pg, port: null}}");
+  EXPECT_EQ(*input_data(metadata, request), yaml("{db: {host: pg}, name: web}"));
+  EXPECT_TRUE(check_input(metadata, request).ok());
+  metadata.defaults = yaml("{db: {port: null}}");
+  request.user_values = yaml("{db: {host: pg}}");
+  EXPECT_EQ(*input_data(metadata, request), yaml("{db: {host: pg}, name: web}"));
+}
+
+TEST(EngineData, HasTheDefaultsThatTheEngineCannotKnow) {
+  Metadata metadata;
+  metadata.inputs = yaml(
+      "{properties: {db: {required: [host], properties: {host: {}, port: {default: 5432}, size: {default: "
+      "1}}},"
+      " cache: {required: [host], properties: {host: {}, port: {default: 6379}}},"
+      " ports: {items: {properties: {port: {default: 80}}}}}}");
+  metadata.defaults = yaml("{db: {size: 3}, cache: {host: redis}, ports: [{name: http}]}");
+  RenderRequest request;
+  request.release_name = "web";
+  request.user_values = yaml("{db: {host: pg}}");
+  const auto complete = input_data(metadata, request);
+  ASSERT_TRUE(complete.ok()) << complete.error().to_line();
+  EXPECT_EQ(
+      engine_data(metadata, request, *complete),
+      yaml("{db: {host: pg, port: 5432}, name: web, cache: {port: 6379}, ports: [{name: http, port: 80}]}"));
+}
+
 TEST(EngineData, LeavesDefaultsToTheEngineAndIsCheckedWithThem) {
   Metadata metadata;
   metadata.name = "shop";

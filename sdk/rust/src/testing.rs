@@ -22,8 +22,8 @@
 //! # Ok::<(), mistletoe::Error>(())
 //! ```
 //!
-//! It gives what a host gives: the defaults of the called package's schema, its install name, the release's namespace. It
-//! refuses inputs that the schema doesn't declare or that are missing; types, patterns and bounds are checked by `mistctl`
+//! It gives what a host gives: the defaults of the called package's schema, of which null takes one away, its install name, the
+//! release's namespace. It refuses inputs that the schema doesn't declare or that are missing; types, patterns and bounds are checked by `mistctl`
 //! alone (`mistctl package test`). Secrets are stand-ins that depend on their name, on the package's install and on how
 //! often they were [rotated](Host::rotate).
 
@@ -187,7 +187,7 @@ impl State {
         let metadata: Value = serde_norway::from_str(metadata).context("the metadata can't be read")?;
         let schema = metadata.pointer("/inputs").or_else(|| metadata.pointer("/spec/inputs")).unwrap_or(&Value::Null);
         let namespace = self.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        let mut data = with_defaults(schema, schema, values);
+        let mut data = with_defaults(schema, values);
         data["name"] = install.into();
         if schema["properties"]["namespace"].is_object() && data["namespace"].is_null() {
             data["namespace"] = namespace.as_str().into();
@@ -230,35 +230,138 @@ impl State {
     }
 }
 
-/// The values with the defaults of the schema where they have none.
-fn with_defaults(root: &Value, schema: &Value, values: Value) -> Value {
-    let schema = schema["$ref"].as_str().and_then(|at| root.pointer(at.strip_prefix('#')?)).unwrap_or(schema);
-    match values {
-        Value::Object(mut object) => {
-            for (key, property) in schema["properties"].as_object().into_iter().flatten() {
-                let given = object.remove(key).filter(|value| !value.is_null());
-                let value = match given {
-                    Some(value) => with_defaults(root, property, value),
-                    None => match default_of(root, property) {
-                        Value::Null => continue,
-                        default => default,
-                    },
-                };
-                object.insert(key.clone(), value);
+/// The values laid over the defaults of the schema, and those filled into objects that lack them, as a host does.
+fn with_defaults(schema: &Value, values: Value) -> Value {
+    let mut defaults = Defaults { root: schema, open: Vec::new() };
+    let mut data = defaults.of(schema).unwrap_or_else(|| json!({}));
+    merge_into(&mut data, values.clone());
+    defaults.fill(schema, &mut data, &values);
+    data
+}
+
+/// Objects merge member by member, everything else is replaced, null removes.
+fn merge_into(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                if value.is_null() {
+                    base.remove(&key);
+                } else if let Some(mine) = base.get_mut(&key) {
+                    merge_into(mine, value);
+                } else {
+                    base.insert(key, value);
+                }
             }
-            Value::Object(object)
         }
-        other => other,
+        (base, over) => *base = over,
     }
 }
 
-fn default_of(root: &Value, property: &Value) -> Value {
-    let target = property["$ref"].as_str().and_then(|at| root.pointer(at.strip_prefix('#')?)).unwrap_or(property);
-    let default = property.get("default").or_else(|| target.get("default")).cloned();
-    default.unwrap_or_else(|| match with_defaults(root, target, json!({})) {
-        Value::Object(object) if object.is_empty() => Value::Null,
-        object => object,
-    })
+/// The defaults of a schema, by the rules of `src/encoding/schema.cc`.
+struct Defaults<'a> {
+    root: &'a Value,
+    /// The schemas around the one that is looked at: one that contains itself has no end.
+    open: Vec<&'a Value>,
+}
+
+impl<'a> Defaults<'a> {
+    const DEEPEST: usize = 64;
+
+    fn target(&self, schema: &'a Value) -> Option<&'a Value> {
+        self.root.pointer(schema["$ref"].as_str()?.strip_prefix('#')?)
+    }
+
+    fn of(&mut self, schema: &'a Value) -> Option<Value> {
+        if self.open.len() > Self::DEEPEST || self.open.iter().any(|open| std::ptr::eq(*open, schema)) {
+            return None;
+        }
+        self.open.push(schema);
+        let found = self.find(schema);
+        self.open.pop();
+        found
+    }
+
+    fn find(&mut self, schema: &'a Value) -> Option<Value> {
+        let mut given = schema.get("default").cloned();
+        if given.is_none()
+            && let Some(target) = self.target(schema)
+        {
+            given = self.of(target);
+        }
+        let Some(properties) = schema["properties"].as_object() else { return given };
+        let is_given = given.is_some();
+        let mut object = match given {
+            None => Map::new(),
+            Some(Value::Object(object)) => object,
+            Some(other) => return Some(other),
+        };
+        for (key, property) in properties {
+            if !object.contains_key(key)
+                && let Some(value) = self.of(property)
+            {
+                object.insert(key.clone(), value);
+            }
+        }
+        let mut required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let is_whole = !object.is_empty() && required.all(|key| object.contains_key(key));
+        (is_given || is_whole || self.open.len() == 1).then_some(Value::Object(object))
+    }
+
+    /// Into the objects that are there; `given` has null where a default was taken away.
+    fn fill(&mut self, schema: &'a Value, value: &mut Value, given: &Value) {
+        let outer = self.open.len();
+        let mut next = Some(schema);
+        while let Some(schema) = next
+            && self.open.len() < outer + Self::DEEPEST
+        {
+            self.open.push(schema);
+            next = self.target(schema);
+        }
+        while self.open.len() > outer {
+            self.fill_by(self.open[self.open.len() - 1], value, given);
+            self.open.pop();
+        }
+    }
+
+    fn fill_by(&mut self, schema: &'a Value, value: &mut Value, given: &Value) {
+        match value {
+            // A list is given as a whole: null in it takes nothing away.
+            Value::Array(items) => items.iter_mut().for_each(|item| self.fill(&schema["items"], item, &Value::Null)),
+            Value::Object(object) => {
+                // Beside these, an object that nobody gave could choose the alternative.
+                let only_own =
+                    ["oneOf", "anyOf", "not", "if", "maxProperties"].iter().any(|word| schema.get(word).is_some());
+                for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+                    if !only_own || object.contains_key(key) || property.get("default").is_some() {
+                        self.fill_member(key, property, object, given.get(key));
+                    }
+                }
+                if schema["additionalProperties"].is_object() {
+                    for (key, value) in object.iter_mut().filter(|(key, _)| schema["properties"].get(key).is_none()) {
+                        self.fill(&schema["additionalProperties"], value, &given[key]);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fill_member(&mut self, key: &str, property: &'a Value, object: &mut Map<String, Value>, given: Option<&Value>) {
+        let is_taken_away = given.is_some_and(Value::is_null);
+        match object.get_mut(key) {
+            // Null stays in an object that had no defaults to be laid over.
+            Some(Value::Null) if is_taken_away && self.of(property).is_some() => {
+                object.remove(key);
+            }
+            Some(value) => self.fill(property, value, given.unwrap_or(&Value::Null)),
+            None if given.is_none() => {
+                if let Some(default) = self.of(property) {
+                    object.insert(key.to_owned(), default);
+                }
+            }
+            None => {}
+        }
+    }
 }
 
 fn check(schema: &Value, data: &Value, install: &str) -> anyhow::Result<()> {
@@ -294,7 +397,14 @@ inputs:
     user: {type: string}
     port: {$ref: '#/$defs/port'}
     server: {type: object, properties: {size: {type: integer, default: 3}}}
+    backup:
+      type: object
+      required: [bucket]
+      properties: {bucket: {type: string}, keep: {type: integer, default: 7}}
+    users: {type: array, items: {$ref: '#/$defs/user'}}
+    pools: {type: object, additionalProperties: {$ref: '#/$defs/user'}}
   $defs:
+    user: {type: object, properties: {name: {type: string}, admin: {type: boolean, default: false}}}
     port: {type: integer, default: 3306}
 ";
 
@@ -333,6 +443,22 @@ inputs:
             host.calls(),
             [Call { package: "db".into(), install: "shop-db".into(), input: json!({ "user": "app" }) }]
         );
+    }
+
+    #[test]
+    fn objects_that_are_given_in_part_are_filled() {
+        let exports = |mut call: Value| {
+            call["user"] = "app".into();
+            rendered(&host(), json!([call])).unwrap().exports().unwrap().clone()
+        };
+        let call = json!({ "backup": { "bucket": "b" }, "users": [{ "name": "ann" }], "pools": { "a": {} } });
+        let filled = exports(call);
+        assert_eq!(filled["backup"], json!({ "bucket": "b", "keep": 7 }));
+        assert_eq!(filled["users"], json!([{ "name": "ann", "admin": false }]));
+        assert_eq!(filled["pools"], json!({ "a": { "admin": false } }));
+        assert_eq!(exports(json!({ "backup": { "bucket": "b", "keep": null } }))["backup"], json!({ "bucket": "b" }));
+        let bare = exports(json!({ "port": null, "server": { "size": null } }));
+        assert_eq!((bare.get("port"), bare.get("backup"), &bare["server"]), (None, None, &json!({})));
     }
 
     #[test]

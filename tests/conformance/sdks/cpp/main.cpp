@@ -11,23 +11,37 @@ using mistletoe::Result;
 struct Port {
   std::string name;
   int port = 0;
+  std::string protocol = "TCP";  // the host fills it in
+};
+
+struct Backend {
+  std::string host;
+  int port = 5432;
 };
 
 template <>
 constexpr auto mistletoe::fields<Port> = std::tuple{
     field("name", &Port::name).pattern("^[a-z]+$").required(),
     field("port", &Port::port).minimum(1).maximum(65535).required(),
+    field("protocol", &Port::protocol).one_of({"TCP", "UDP"}),
+};
+
+template <>
+constexpr auto mistletoe::fields<Backend> = std::tuple{
+    field("host", &Backend::host).required(),
+    field("port", &Backend::port).minimum(1),
 };
 
 struct Inputs {
   std::string name;
   int replicas = 2;
   std::string message = "hello";
-  std::vector<Port> ports = {{"http", 80}};
+  std::vector<Port> ports = {{"http", 80, "TCP"}};
   std::map<std::string, std::string> labels;
   std::string level = "low";
   std::string fail;
   bool call = false;
+  std::optional<Backend> backend;
   Json values;
 };
 
@@ -41,6 +55,7 @@ constexpr auto mistletoe::fields<Inputs> = std::tuple{
     field("level", &Inputs::level).one_of({"low", "high"}),
     field("fail", &Inputs::fail),
     field("call", &Inputs::call),
+    field("backend", &Inputs::backend),
     field("values", &Inputs::values),
 };
 
@@ -82,7 +97,7 @@ Json deployment(const Inputs& in) {
 
 Json service(const Inputs& in) {
   Json ports = Json::array();
-  for (const Port& port : in.ports) ports.push_back({{"name", port.name}, {"port", port.port}});
+  for (const Port& port : in.ports) ports.push_back({{"name", port.name}, {"port", port.port}, {"protocol", port.protocol}});
   return {
       {"apiVersion", "v1"},
       {"kind", "Service"},
@@ -116,6 +131,8 @@ Result<Output> generate(const Inputs& in) {
   if (in.fail == "infinity") return Output().with_exports({{"size", -HUGE_VAL}});
   if (const std::string why = failure(in); !why.empty()) return Error{why};
   MISTLETOE_TRY(const auto secret, secrets(in));
+  Json backend;
+  if (in.backend) backend = Json{{"host", in.backend->host}, {"port", in.backend->port}};
   Output output;
   output.with_object("web/deployment.yaml", deployment(in))
       .with_object("web/service.yaml", service(in))
@@ -123,7 +140,7 @@ Result<Output> generate(const Inputs& in) {
       .with_object("values.yaml", {{"apiVersion", "example.com/v1"},
                                    {"kind", "Anything"},
                                    {"metadata", {{"name", in.name}}},
-                                   {"spec", {{"values", in.values}, {"message", in.message}}}})
+                                   {"spec", {{"values", in.values}, {"message", in.message}, {"backend", backend}}}})
       .after("Deployment/" + in.name, "Secret/" + in.name)
       .with_message("Merry Christmas, " + in.name + " ❄")
       .with_exports({{"host", in.name}, {"ports", in.ports.size()}});

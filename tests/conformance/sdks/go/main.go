@@ -12,17 +12,25 @@ import (
 type port struct {
 	Name string `json:"name" pattern:"^[a-z]+$"`
 	Port int    `json:"port" minimum:"1" maximum:"65535"`
+	// The host fills it in.
+	Protocol string `json:"protocol" enum:"TCP,UDP" default:"TCP"`
+}
+
+type backend struct {
+	Host string `json:"host"`
+	Port int    `json:"port" minimum:"1" default:"5432"`
 }
 
 type inputs struct {
 	Name     string            `json:"name" doc:"The name of the release"`
 	Replicas int               `json:"replicas" minimum:"0" maximum:"100" default:"2"`
 	Message  string            `json:"message" maxLength:"40" default:"hello"`
-	Ports    []port            `json:"ports" default:"[{\"name\":\"http\",\"port\":80}]"`
+	Ports    []port            `json:"ports" default:"[{\"name\":\"http\",\"port\":80,\"protocol\":\"TCP\"}]"`
 	Labels   map[string]string `json:"labels" default:"{}"`
 	Level    string            `json:"level" enum:"low,high" default:"low"`
 	Fail     string            `json:"fail" default:""`
 	Call     bool              `json:"call" default:"false"`
+	Backend  *backend          `json:"backend"`
 	Values   any               `json:"values,omitempty"`
 }
 
@@ -56,7 +64,7 @@ func generate(in inputs) (*mistletoe.Output, error) {
 			"apiVersion": "example.com/v1",
 			"kind":       "Anything",
 			"metadata":   object{"name": in.Name},
-			"spec":       object{"values": in.Values, "message": in.Message},
+			"spec":       object{"values": in.Values, "message": in.Message, "backend": in.Backend},
 		}).
 		After("Deployment/"+in.Name, "Secret/"+in.Name).
 		WithMessage(fmt.Sprintf("Merry Christmas, %s ❄", in.Name)).

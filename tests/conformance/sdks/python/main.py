@@ -9,6 +9,14 @@ from mistletoe import Error, Output, call, log, secret, to_yaml, value
 class Port:
     name: str = value(pattern="^[a-z]+$")
     port: int = value(minimum=1, maximum=65535)
+    # The host fills it in.
+    protocol: Literal["TCP", "UDP"] = value("TCP")
+
+
+@dataclass
+class Backend:
+    host: str
+    port: int = value(5432, minimum=1)
 
 
 @dataclass(kw_only=True)
@@ -21,6 +29,7 @@ class Inputs:
     level: Literal["low", "high"] = value("low")
     fail: str = value("")
     call: bool = value(False)
+    backend: Backend | None = value(None)
     values: Any = value(None)
 
 
@@ -37,7 +46,7 @@ def generate(inputs: Inputs) -> Output:
                   "apiVersion": "example.com/v1",
                   "kind": "Anything",
                   "metadata": {"name": inputs.name},
-                  "spec": {"values": inputs.values, "message": inputs.message},
+                  "spec": {"values": inputs.values, "message": inputs.message, "backend": inputs.backend},
               })
               .after(f"Deployment/{inputs.name}", f"Secret/{inputs.name}")
               .with_message(f"Merry Christmas, {inputs.name} ❄")

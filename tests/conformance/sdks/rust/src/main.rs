@@ -3,13 +3,21 @@
 use std::collections::BTreeMap;
 
 use mistletoe::{Error, MistOutput, MistResult, Value, bail, call, json, log, mistletoe_package, secret};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 mistletoe_package! { file = "mistletoe.yaml" }
 
 #[derive(Deserialize)]
 struct Port {
     name: String,
+    port: u16,
+    /// The host fills it in.
+    protocol: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Backend {
+    host: String,
     port: u16,
 }
 
@@ -23,6 +31,7 @@ struct Inputs {
     level: String,
     fail: String,
     call: bool,
+    backend: Option<Backend>,
     #[serde(default)]
     values: Value,
 }
@@ -41,7 +50,7 @@ fn generate(inputs: Inputs) -> MistResult {
                 "apiVersion": "example.com/v1",
                 "kind": "Anything",
                 "metadata": { "name": name },
-                "spec": { "values": inputs.values, "message": inputs.message },
+                "spec": { "values": inputs.values, "message": inputs.message, "backend": inputs.backend },
             }),
         )?
         .after(format!("Deployment/{name}"), format!("Secret/{name}"))
@@ -99,7 +108,11 @@ fn deployment(inputs: &Inputs) -> Value {
 }
 
 fn service(inputs: &Inputs) -> Value {
-    let ports: Vec<Value> = inputs.ports.iter().map(|port| json!({ "name": port.name, "port": port.port })).collect();
+    let ports: Vec<Value> = inputs
+        .ports
+        .iter()
+        .map(|port| json!({ "name": port.name, "port": port.port, "protocol": port.protocol }))
+        .collect();
     json!({
         "apiVersion": "v1",
         "kind": "Service",

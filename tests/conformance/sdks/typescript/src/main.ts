@@ -6,11 +6,13 @@ export interface Input {
   name: string;
   replicas: number;
   message: string;
-  ports: { name: string; port: number }[];
+  /** The host fills the protocol in. */
+  ports: { name: string; port: number; protocol: string }[];
   labels: Record<string, string>;
   level: string;
   fail: string;
   call: boolean;
+  backend?: { host: string; port: number };
   values?: unknown;
 }
 
@@ -27,7 +29,7 @@ export function generate(input: Input): Output {
       apiVersion: "example.com/v1",
       kind: "Anything",
       metadata: { name },
-      spec: { values: input.values ?? null, message: input.message },
+      spec: { values: input.values ?? null, message: input.message, backend: input.backend ?? null },
     })
     .after(`Deployment/${name}`, `Secret/${name}`)
     .withMessage(`Merry Christmas, ${name} ❄`)
@@ -95,7 +97,7 @@ function service(input: Input): object {
     apiVersion: "v1",
     kind: "Service",
     metadata: { name: input.name },
-    spec: { selector: { app: input.name }, ports: input.ports.map(({ name, port }) => ({ name, port })) },
+    spec: { selector: { app: input.name }, ports: input.ports },
   };
 }
 
