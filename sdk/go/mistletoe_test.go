@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
+	"net"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 type port struct {
@@ -54,6 +57,48 @@ func TestSchemaComesFromTheStruct(t *testing.T) {
 	if (inputs{}).hidden != 0 {
 		t.Error("a field that nobody sees has a value")
 	}
+}
+
+type embedded struct {
+	Zone string `json:"zone"`
+}
+
+type Named struct {
+	Area string `json:"area"`
+}
+
+func TestSchemaSaysHowATypeIsRead(t *testing.T) {
+	type types struct {
+		embedded
+		Named `json:"named"`
+		Raw   json.RawMessage   `json:"raw"`
+		Time  *time.Time        `json:"time"`
+		Limit *big.Float        `json:"limit"`
+		Hosts map[string]net.IP `json:"hosts,omitempty"`
+		Dash  int               `json:"-,"`
+		Left  int               `json:"-"`
+		Texts []*encodedText    `json:"texts" default:"[\"a\"]"`
+		One   encodedText       `json:"one" default:"a"`
+	}
+	text, err := marshal(Schema[types]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"additionalProperties":false,"properties":{"-":{"type":"integer"},` +
+		`"hosts":{"additionalProperties":{"type":"string"},"type":"object"},"limit":{"type":"string"},` +
+		`"named":{"additionalProperties":false,"properties":{"area":{"type":"string"}},"required":["area"],"type":"object"},` +
+		`"one":{"default":"a","type":"string"},"raw":{},"texts":{"default":["a"],"items":{"type":"string"},"type":"array"},` +
+		`"time":{},"zone":{"type":"string"}},"required":["zone","named","raw","-"],"type":"object"}`
+	if string(text) != want {
+		t.Errorf("got %s", text)
+	}
+}
+
+type encodedText struct{ text string }
+
+func (e *encodedText) UnmarshalText(text []byte) error {
+	e.text = string(text)
+	return nil
 }
 
 func TestAnswersWhatItIsAsked(t *testing.T) {

@@ -1,6 +1,7 @@
 package mistletoe
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -15,7 +16,8 @@ import (
 //	minimum, maximum, minLength, maxLength, minItems, maxItems, pattern   as in JSON Schema
 //
 // A field must be given unless it has a default or omitempty, or is a pointer; the release's name always is. Nothing else than
-// the fields may be given.
+// the fields may be given. Types that read themselves may be anything if they implement json.Unmarshaler, and are texts if they
+// implement encoding.TextUnmarshaler.
 func Schema[I any]() map[string]any {
 	schema := schemaOf(reflect.TypeFor[I]())
 	// The host gives it, whatever the user gives.
@@ -48,9 +50,15 @@ func description[I any]() []byte {
 }
 
 func schemaOf(t reflect.Type) map[string]any {
-	switch t.Kind() {
-	case reflect.Pointer:
+	switch {
+	case t.Kind() == reflect.Pointer:
 		return schemaOf(t.Elem())
+	case implements[json.Unmarshaler](t):
+		return map[string]any{}
+	case implements[encoding.TextUnmarshaler](t):
+		return map[string]any{"type": "string"}
+	}
+	switch t.Kind() {
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -72,21 +80,66 @@ func schemaOf(t reflect.Type) map[string]any {
 	}
 }
 
-func schemaOfStruct(t reflect.Type) map[string]any {
-	properties := map[string]any{}
-	var required []string
+// implements tells whether encoding/json calls I's methods to read a value of type t.
+func implements[I any](t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[I]())
+}
+
+// readsItself tells whether a type decides how it is read from JSON.
+func readsItself(t reflect.Type) bool {
+	return implements[json.Unmarshaler](t) || implements[encoding.TextUnmarshaler](t)
+}
+
+type inputField struct {
+	reflect.StructField
+	name    string
+	options string // what stands behind the name in the tag
+}
+
+// fieldsOf are the fields of a struct that encoding/json reads, with those of embedded structs.
+func fieldsOf(t reflect.Type) []inputField {
+	var fields []inputField
 	for _, field := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !field.IsExported() || name == "-" || field.Anonymous && name == "" {
+		if !field.IsExported() || field.Tag.Get("json") == "-" || isEmbedded(field) || !isPromoted(t, field.Index) {
 			continue
 		}
 		if name == "" {
 			name = field.Name
 		}
-		properties[name] = schemaOfField(t, field)
+		fields = append(fields, inputField{field, name, options})
+	}
+	return fields
+}
+
+// isEmbedded tells whether the fields of a struct stand among those of the struct that it is embedded in.
+func isEmbedded(field reflect.StructField) bool {
+	t := field.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return field.Anonymous && name == "" && t.Kind() == reflect.Struct
+}
+
+// isPromoted tells whether every struct on the way to a field is embedded without a name of its own in JSON.
+func isPromoted(t reflect.Type, index []int) bool {
+	for i := 1; i < len(index); i++ {
+		if !isEmbedded(t.FieldByIndex(index[:i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func schemaOfStruct(t reflect.Type) map[string]any {
+	properties := map[string]any{}
+	var required []string
+	for _, field := range fieldsOf(t) {
+		properties[field.name] = schemaOfField(t, field.StructField)
 		_, hasDefault := field.Tag.Lookup("default")
-		if !hasDefault && !strings.Contains(options, "omit") && field.Type.Kind() != reflect.Pointer {
-			required = append(required, name)
+		if !hasDefault && !strings.Contains(field.options, "omit") && field.Type.Kind() != reflect.Pointer {
+			required = append(required, field.name)
 		}
 	}
 	schema := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
