@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // decode reads the values into the package's own type. Numbers of values without a type keep their digits.
 func decode(data []byte, inputs any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder := json.NewDecoder(bytes.NewReader(withDefaults(reflect.TypeOf(inputs).Elem(), data)))
 	decoder.UseNumber()
 	err := decoder.Decode(inputs)
 	var mismatch *json.UnmarshalTypeError
@@ -21,4 +22,68 @@ func decode(data []byte, inputs any) error {
 	default:
 		return fmt.Errorf("the inputs don't fit this package: %w", err)
 	}
+}
+
+// withDefaults is data with the defaults of t's tags where it lacks them. The host puts them in; but null takes a default away
+// (docs/values.md), and then Go's zero value might be past the bounds of the schema. What doesn't fit t stays for decode to refuse.
+func withDefaults(t reflect.Type, data json.RawMessage) json.RawMessage {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if readsItself(t) {
+		return data
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return structWithDefaults(t, data)
+	case reflect.Map:
+		var entries map[string]json.RawMessage
+		if json.Unmarshal(data, &entries) != nil {
+			return data
+		}
+		for key, entry := range entries {
+			entries[key] = withDefaults(t.Elem(), entry)
+		}
+		return rewritten(entries, data)
+	case reflect.Slice, reflect.Array:
+		var items []json.RawMessage
+		if json.Unmarshal(data, &items) != nil {
+			return data
+		}
+		for i, item := range items {
+			items[i] = withDefaults(t.Elem(), item)
+		}
+		return rewritten(items, data)
+	}
+	return data
+}
+
+func structWithDefaults(t reflect.Type, data json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil || members == nil {
+		return data
+	}
+	for _, field := range fieldsOf(t) {
+		member, given := members[field.name]
+		if _, has := field.Tag.Lookup("default"); !given && has {
+			text, err := marshal(schemaOfField(t, field.StructField)["default"])
+			if err != nil {
+				panic(err) // it was JSON, or is a text
+			}
+			member, given = text, true
+		}
+		if given {
+			members[field.name] = withDefaults(field.Type, member)
+		}
+	}
+	return rewritten(members, data)
+}
+
+// rewritten is value, which was read from data, as JSON again.
+func rewritten(value any, data json.RawMessage) json.RawMessage {
+	text, err := marshal(value)
+	if err != nil {
+		return data
+	}
+	return text
 }

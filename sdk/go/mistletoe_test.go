@@ -59,6 +59,47 @@ func TestSchemaComesFromTheStruct(t *testing.T) {
 	}
 }
 
+func TestMissingInputsHaveTheDefaultsOfTheirTags(t *testing.T) {
+	type server struct {
+		Host string `json:"host"`
+		Port int    `json:"port" minimum:"1" default:"5432"`
+	}
+	type all struct {
+		embeddedDefault
+		Kind    string             `json:"kind" default:"a"`
+		Servers []server           `json:"servers" default:"[{\"host\":\"pg\"}]"`
+		ByName  map[string]*server `json:"byName,omitempty"`
+		Backup  *server            `json:"backup"`
+		Raw     json.RawMessage    `json:"raw" default:"{}"`
+		Any     any                `json:"any,omitempty"`
+	}
+	read := func(data string) (in all) {
+		if err := decode([]byte(data), &in); err != nil {
+			t.Error(err)
+		}
+		return in
+	}
+	in := read(`{"any":[18446744073709551617]}`)
+	if in.Zone != "eu" || in.Kind != "a" || in.Servers[0] != (server{"pg", 5432}) || in.Backup != nil || string(in.Raw) != "{}" {
+		t.Errorf("%+v", in)
+	}
+	if fmt.Sprint(in.Any) != "[18446744073709551617]" {
+		t.Error(in.Any)
+	}
+	in = read(`{"zone":"us","kind":"","servers":[{"port":1},{"host":"<"}],"byName":{"a":{}},"backup":{},"raw":null}`)
+	if in.Zone != "us" || in.Kind != "" || in.Servers[0].Port != 1 || in.Servers[1] != (server{"<", 5432}) ||
+		*in.ByName["a"] != (server{"", 5432}) || in.Backup.Port != 5432 || string(in.Raw) != "null" {
+		t.Errorf("%+v", in)
+	}
+	if err := decode([]byte(`{"servers":{"port":1}}`), &in); err == nil || !strings.Contains(err.Error(), "`servers`") {
+		t.Error(err)
+	}
+}
+
+type embeddedDefault struct {
+	Zone string `json:"zone" default:"eu"`
+}
+
 type embedded struct {
 	Zone string `json:"zone"`
 }

@@ -27,7 +27,8 @@ CASES = {
     "values": (["-s", "replicas=7", "-s", "message=a: b", "-s", "level=high"], ""),
     "lists": (["--set-json", 'ports=[{"name": "http", "port": 80}, {"name": "metrics", "port": 9090}]'], ""),
     "a list's items that lack a default": (["--set-json", 'ports=[{"name": "http", "port": 80}, {"name": "dns", "port": 53, "protocol": "UDP"}]'], ""),
-    "an object that is given in part": (["-s", "backend.host=pg"], ""),
+    "an object that is given in part": (["--set", "backend.host=pg"], ""),
+    "a default that is taken away": (["--set", "replicas=null", "--set-json", 'backend={"host": "pg", "port": null}'], ""),
     "no ports": (["--set-json", "ports=[]"], ""),
     "maps": (["--set-json", 'labels={"b": "on", "a": "1_000", "a.b/c": ""}'], ""),
     "any value": (["--set-json", 'values={"10": [1, 2.5, -3, 1e300, [], {}, [[1], {"k": null}]], "9": true, "ä": "\\u2028❄\\u0085", '

@@ -18,12 +18,19 @@ struct Port {
 #[derive(Deserialize, Serialize)]
 struct Backend {
     host: String,
+    #[serde(default = "backend_port")]
     port: u16,
+}
+
+/// The host puts it in, unless the user takes it away with null.
+const fn backend_port() -> u16 {
+    5432
 }
 
 #[derive(Deserialize)]
 struct Inputs {
     name: String,
+    #[serde(default = "replicas")]
     replicas: u32,
     message: String,
     ports: Vec<Port>,
@@ -34,6 +41,10 @@ struct Inputs {
     backend: Option<Backend>,
     #[serde(default)]
     values: Value,
+}
+
+const fn replicas() -> u32 {
+    2
 }
 
 fn generate(inputs: Inputs) -> MistResult {

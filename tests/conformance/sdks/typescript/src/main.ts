@@ -4,7 +4,8 @@ import { call, log, Output, secret, toYaml } from "mistletoe";
 
 export interface Input {
   name: string;
-  replicas: number;
+  /** null takes the default away: then the host gives none. */
+  replicas?: number;
   message: string;
   /** The host fills the protocol in. */
   ports: { name: string; port: number; protocol: string }[];
@@ -12,7 +13,7 @@ export interface Input {
   level: string;
   fail: string;
   call: boolean;
-  backend?: { host: string; port: number };
+  backend?: { host: string; port?: number };
   values?: unknown;
 }
 
@@ -29,12 +30,12 @@ export function generate(input: Input): Output {
       apiVersion: "example.com/v1",
       kind: "Anything",
       metadata: { name },
-      spec: { values: input.values ?? null, message: input.message, backend: input.backend ?? null },
+      spec: { values: input.values ?? null, message: input.message, backend: backendOf(input) },
     })
     .after(`Deployment/${name}`, `Secret/${name}`)
     .withMessage(`Merry Christmas, ${name} ❄`)
     .withExports({ host: name, ports: input.ports.length });
-  if (input.call) output.withFilesFrom("called", call("called", { size: input.replicas }));
+  if (input.call) output.withFilesFrom("called", call("called", { size: replicasOf(input) }));
   return output;
 }
 
@@ -64,6 +65,9 @@ function failAsTold(input: Input): void {
   }
 }
 
+const backendOf = ({ backend }: Input): object | null => backend === undefined ? null : { port: 5432, ...backend };
+const replicasOf = (input: Input): number => input.replicas ?? 2;
+
 function deployment(input: Input): object {
   const labels = { app: input.name };
   return {
@@ -71,7 +75,7 @@ function deployment(input: Input): object {
     kind: "Deployment",
     metadata: { name: input.name, labels: input.labels, annotations: { level: input.level } },
     spec: {
-      replicas: input.replicas,
+      replicas: replicasOf(input),
       selector: { matchLabels: labels },
       template: {
         metadata: { labels },
