@@ -16,6 +16,7 @@ constexpr std::string_view kCargo[] = {"cargo"};
 constexpr std::string_view kClangxx[] = {"clang++-19", "clang++"};
 constexpr std::string_view kClang[] = {"clang-19", "clang"};
 
+constexpr std::string_view kCargoManifest = "Cargo.toml";
 constexpr std::string_view kNpmSdk = "mistletoe";  // in package.json and node_modules
 constexpr std::string_view kCompileFlags = "compile_flags.txt";
 constexpr std::string_view kOutput = ".mistletoe-build.wasm";  // for as long as it takes to read it
@@ -180,22 +181,65 @@ constexpr std::array kToolchains{
               InputsFrom::Metadata, c_command},
 };
 
-// Of the lines of JSON that Cargo prints, the last module: that of the package, after its dependencies.
-Result<Path> module_of_cargo(std::string_view printed, const Path& directory) {
-  std::string found;
+// A module that Cargo made, and the target and package that it is of.
+struct CargoModule {
+  std::string file, target, package, manifest;
+  bool is_binary = false;
+
+  bool is_main() const { return is_binary && target == package; }
+};
+
+// Of an id as of Cargo 1.77: path+file:///work/shop#0.1.0, or path+file:///work#shop@0.1.0.
+std::string_view package_name(std::string_view id) {
+  const std::size_t hash = id.rfind('#'), at = id.rfind('@');
+  if (hash == std::string_view::npos) return {};
+  if (at != std::string_view::npos && at > hash) return id.substr(hash + 1, at - hash - 1);
+  const std::string_view place = id.substr(0, hash);
+  return place.substr(place.rfind('/') + 1);
+}
+
+// Of the lines of JSON that Cargo prints.
+std::vector<CargoModule> modules_of_cargo(std::string_view printed) {
+  std::vector<CargoModule> modules;
   for (const std::string_view line : split(printed, '\n')) {
     const auto message = encoding::parse_json(line);
     if (!message.ok() || message->string_at("reason") != "compiler-artifact") continue;
-    const encoding::Value* const names = message->find("filenames");
-    if (names == nullptr || !names->is_array()) continue;
-    for (const encoding::Value& name : names->as_array()) {
-      if (name.is_string() && name.as_string().ends_with(".wasm")) found = name.as_string();
+    const encoding::Value* const target = message->find("target");
+    for (std::string& file : message->texts_at("filenames")) {
+      if (!file.ends_with(".wasm")) continue;
+      CargoModule& made = modules.emplace_back();
+      made.file = std::move(file);
+      made.package = package_name(message->string_at("package_id"));
+      made.manifest = message->string_at("manifest_path");
+      if (target == nullptr) continue;
+      made.target = target->string_at("name");
+      const std::vector<std::string> kinds = target->texts_at("kind");
+      made.is_binary = std::ranges::find(kinds, "bin") != kinds.end();
     }
   }
-  if (found.empty())
+  return modules;
+}
+
+// Cargo names them as their compilers end. Dependencies may be modules too.
+Result<Path> module_of_cargo(std::string_view printed, const Path& directory) {
+  std::vector<CargoModule> modules = modules_of_cargo(printed);
+  if (modules.empty())
     return error(ErrorKind::Invalid, "cargo made no module of {}", directory.string())
         .with_hint("the package needs src/main.rs, or crate-type = [\"cdylib\"] and src/lib.rs");
-  return Path(found);
+  std::error_code failed;
+  const std::string manifest = (std::filesystem::canonical(directory, failed) / kCargoManifest).string();
+  const auto is_other = [&](const CargoModule& each) { return each.manifest != manifest; };
+  // In the directory of a workspace all may be of its members.
+  if (!std::ranges::all_of(modules, is_other)) std::erase_if(modules, is_other);
+  if (modules.size() == 1) return Path(modules.front().file);
+  if (std::ranges::count_if(modules, &CargoModule::is_main) == 1)
+    return Path(std::ranges::find_if(modules, &CargoModule::is_main)->file);
+  std::vector<std::string> targets;
+  for (const CargoModule& each : modules) targets.push_back(escape_controls(each.target));
+  std::ranges::sort(targets);
+  return error(ErrorKind::Invalid, "cargo made {} modules of {}: {}", modules.size(), directory.string(),
+               join(targets, ", "))
+      .with_hint("one binary of the package has to have its name; the others can be examples, or packages");
 }
 
 std::string words_of(std::string_view text) {

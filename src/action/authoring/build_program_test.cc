@@ -153,6 +153,49 @@ TEST_F(BuildProgram, CargoSaysWhereItsModuleIs) {
   EXPECT_THAT(compile().error().message, HasSubstr("cargo made no module"));
 }
 
+TEST_F(BuildProgram, OfSeveralModulesOfCargoThatOfThePackageIsTaken) {
+  write("Cargo.toml");
+  compilers.there = {"cargo"};
+  const std::string place = std::filesystem::canonical(directory.path()).string();
+  const auto made = [&](const std::string& target, const std::string& kind, const std::string& crate) {
+    write(target + "-" + kind + ".wasm", target + " " + kind);
+    return fmt::format(
+        R"({{"reason":"compiler-artifact","package_id":"path+file://{}#shop@0.1.0","manifest_path":"{}/Cargo.toml",)"
+        R"("target":{{"name":"{}","kind":["{}"]}},"filenames":["{}/{}-{}.wasm"]}})"
+        "\n",
+        crate, crate, target, kind, place, target, kind);
+  };
+  const std::string shop = made("shop", "bin", place), tool = made("tool", "bin", place),
+                    library = made("shop", "cdylib", place), other = made("other", "cdylib", "/other");
+  for (const std::string& printed : {shop + tool, tool + shop, shop + library, other + shop, shop + other}) {
+    compilers.answer.out = printed;
+    const auto module = compile();
+    ASSERT_TRUE(module.ok()) << module.error().to_line();
+    EXPECT_EQ(*module, "shop bin") << printed;
+  }
+  compilers.answer.out = other + library;
+  EXPECT_EQ(compile().value_or(""), "shop cdylib");
+  compilers.answer.out = tool + library;
+  const auto refused = compile();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("cargo made 2 modules"), HasSubstr("shop, tool")));
+}
+
+TEST_F(BuildProgram, AnIdOfCargoMayLeaveOutANameThatIsThatOfTheDirectory) {
+  write("Cargo.toml");
+  write("a.wasm", "a");
+  compilers.there = {"cargo"};
+  const std::string file = (directory.path() / "a.wasm").string();
+  const auto made = [&](std::string_view target) {
+    return fmt::format(R"({{"reason":"compiler-artifact","package_id":"path+file:///work/shop#0.1.0",)"
+                       R"("target":{{"name":"{}","kind":["bin"]}},"filenames":["{}"]}})"
+                       "\n",
+                       target, target == "shop" ? file : "/none.wasm");
+  };
+  compilers.answer.out = made("shop") + made("tool");
+  EXPECT_EQ(compile().value_or(""), "a");
+}
+
 // In the variable that Cargo reads: another one would take the place of the flags that are set.
 TEST_F(BuildProgram, RustModulesHaveNoPathsOfThisMachine) {
   write("Cargo.toml");
