@@ -18,9 +18,10 @@ from . import log, secret
 from ._call import Called, call
 from ._errors import Error, HostError
 from ._inputs import schema_of, value
+from ._lookup import lookup, lookup_all
 from ._output import Output
 from ._run import Capabilities, Context, Release, render
 from ._yaml import to_yaml
 
-__all__ = ["Called", "Capabilities", "Context", "Error", "HostError", "Output", "Release", "call", "log", "render", "schema_of",
-           "secret", "to_yaml", "value"]
+__all__ = ["Called", "Capabilities", "Context", "Error", "HostError", "Output", "Release", "call", "log", "lookup", "lookup_all", "render",
+           "schema_of", "secret", "to_yaml", "value"]

@@ -1,5 +1,5 @@
 """Requests to the host (docs/formats/abi.md). In a test, where there is none, a stand-in gives secrets of the right form, which depend
-on their names alone, and refuses everything else."""
+on their names alone, has no objects to look up, and refuses everything else."""
 import json
 import sys
 
@@ -36,6 +36,8 @@ def _stand_in(request):
         return {"ok": {}}
     if request["op"] == "secret.hide":
         return {"ok": {}}
+    if request["op"] == "lookup":
+        return {"ok": None if request["name"] else {"items": []}}
     if request["op"] != "secret.get":
         return _refusal("there is no host here that could answer that")
 

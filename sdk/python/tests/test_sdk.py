@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import mistletoe  # noqa: E402
-from mistletoe import Called, Context, Error, HostError, Output, call, render, schema_of, secret, to_yaml, value  # noqa: E402
+from mistletoe import (Called, Context, Error, HostError, Output, call, lookup, lookup_all, render, schema_of, secret,  # noqa: E402
+                       to_yaml, value)
 from mistletoe._errors import reason  # noqa: E402
 from mistletoe._output import result_document  # noqa: E402
 
@@ -176,6 +177,12 @@ class Host(unittest.TestCase):
             secret.ed25519("key")
         with self.assertRaisesRegex(HostError, "no host here"):
             call("db", {})
+
+    def test_has_no_objects_without_a_cluster(self):
+        self.assertIsNone(lookup("v1", "ConfigMap", "shared", "settings"))
+        self.assertEqual(lookup_all("v1", "ConfigMap", ""), [])
+        with self.assertRaisesRegex(Error, "lookup of a ConfigMap needs a name; lookup_all gives all of them"):
+            lookup("v1", "ConfigMap", "shared", "")
 
     def test_answers_are_read(self):
         import mistletoe._host as host

@@ -21,7 +21,7 @@ enum Shape {
     List,
 }
 
-const SPEC_FIELDS: [Field; 8] = [
+const SPEC_FIELDS: [Field; 9] = [
     Field { key: "version", shape: Shape::Version, default: Some("CARGO_PKG_VERSION") },
     Field { key: "description", shape: Shape::Text, default: Some("CARGO_PKG_DESCRIPTION") },
     Field { key: "home", shape: Shape::Text, default: Some("CARGO_PKG_HOMEPAGE") },
@@ -30,6 +30,7 @@ const SPEC_FIELDS: [Field; 8] = [
     Field { key: "exports", shape: Shape::Mapping, default: None },
     Field { key: "dependencies", shape: Shape::List, default: None },
     Field { key: "needs", shape: Shape::Mapping, default: None },
+    Field { key: "requires", shape: Shape::List, default: None },
 ];
 
 /// Metadata that keeps to the format.
@@ -300,6 +301,12 @@ mod tests {
     fn keeps_the_order_of_a_schema() {
         let metadata = parse("{name: a, inputs: {type: object, properties: {zone: {}, area: {}}}}").unwrap();
         assert!(metadata.package_document().contains(r#"{"type":"object","properties":{"zone":{},"area":{}}}"#));
+    }
+
+    #[test]
+    fn keeps_the_features_that_the_package_needs() {
+        let metadata = parse("{name: a, requires: [lookup, order]}").unwrap();
+        assert!(metadata.package_document().ends_with(r#""spec":{"requires":["lookup","order"]}}"#));
     }
 
     #[test]
