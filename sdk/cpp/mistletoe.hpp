@@ -127,10 +127,38 @@ class Json {
     if constexpr (std::is_floating_point_v<T>) {
       if (std::isnan(value)) return "NaN";
       if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+      return floating(value);
+    } else {
+      std::array<char, 32> text{};
+      const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+      return {text.data(), end};
     }
-    std::array<char, 64> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-    return {text.data(), end};
+  }
+  /// As ECMAScript writes a number, from its shortest digits: with an exponent below 1e-6 and from 1e21 on.
+  template <typename T>
+  static std::string floating(T value) {
+    std::array<char, 64> buffer{};
+    const char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::abs(value),
+                                          std::chars_format::scientific)
+                                .ptr;
+    const std::string_view written(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+    const std::size_t e = written.find('e');
+    int exponent = 0;
+    std::from_chars(written.data() + e + (written[e + 1] == '+' ? 2 : 1), end, exponent);
+    std::string shown(written.substr(0, e));
+    if (shown.size() > 1) shown.erase(1, 1);
+    const int count = static_cast<int>(shown.size()), point = exponent + 1;
+    if (point < -5 || point > 21) {
+      if (count > 1) shown.insert(1, ".");
+      shown += (exponent < 0 ? "e-" : "e+") + std::to_string(std::abs(exponent));
+    } else if (point <= 0) {
+      shown.insert(0, "0." + std::string(static_cast<std::size_t>(-point), '0'));
+    } else if (point < count) {
+      shown.insert(static_cast<std::size_t>(point), ".");
+    } else {
+      shown.append(static_cast<std::size_t>(point - count), '0');
+    }
+    return value < 0 ? "-" + shown : shown;
   }
   void write(std::string& text) const;
 

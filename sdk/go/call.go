@@ -32,9 +32,9 @@ func Call(name string, input any) (*Called, error) {
 	return called, nil
 }
 
-// Exports reads the exports into the caller's own type.
+// Exports reads the exports into the caller's own type. In values without a type, numbers are json.Number, with all their digits.
 func (c *Called) Exports(exports any) error {
-	if err := json.Unmarshal(c.RawExports, exports); err != nil {
+	if err := unmarshal(c.RawExports, exports); err != nil {
 		return fmt.Errorf("the exports of %s don't fit: %w", c.name, err)
 	}
 	return nil

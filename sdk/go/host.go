@@ -38,7 +38,7 @@ func decodeAnswer(text []byte, answer any) error {
 	if answer == nil {
 		return nil
 	}
-	if err := json.Unmarshal(text, answer); err != nil {
+	if err := unmarshal(text, answer); err != nil {
 		return fmt.Errorf("the host's answer can't be read: %w", err)
 	}
 	return nil

@@ -8,11 +8,16 @@ import (
 	"reflect"
 )
 
-// decode reads the values into the package's own type. Numbers of values without a type keep their digits.
-func decode(data []byte, inputs any) error {
-	decoder := json.NewDecoder(bytes.NewReader(withDefaults(reflect.TypeOf(inputs).Elem(), data)))
+// unmarshal reads JSON. Numbers of values without a type keep their digits, as json.Number.
+func unmarshal(text []byte, value any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	err := decoder.Decode(inputs)
+	return decoder.Decode(value)
+}
+
+// decode reads the values into the package's own type.
+func decode(data []byte, inputs any) error {
+	err := unmarshal(withDefaults(reflect.TypeOf(inputs).Elem(), data), inputs)
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case err == nil:

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Lookup reads an object of the cluster into object, whose fields are those of the kind; false if there is none of that name.
+// Lookup reads an object of the cluster into object, whose fields are those of the kind; false if there is none of that name. In
+// values without a type, numbers are json.Number, with all their digits.
 // namespace is empty for kinds that have none. The package may read the objects of its own release, and those that
 // spec.needs.clusterRead of mistletoe.yaml declares and its user grants with --allow-lookup; any other object is an error, and
 // the render fails whatever the package does with it. Without a cluster, in `mistctl generate` and in tests, there is none.

@@ -227,6 +227,28 @@ func TestWritesYAMLAsTheOtherSDKs(t *testing.T) {
 	}
 }
 
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	called := Called{RawExports: []byte(`{"id":9007199254740993,"size":100000.0}`)}
+	var exports map[string]any
+	if err := called.Exports(&exports); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ToYAML(exports); err != nil || text != "id: 9007199254740993\nsize: 100000.0\n" {
+		t.Error(text, err)
+	}
+	var object struct{ Metadata any }
+	if err := decodeAnswer([]byte(`{"metadata":{"generation":9007199254740993}}`), &object); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ToYAML(object.Metadata); err != nil || text != "generation: 9007199254740993\n" {
+		t.Error(text, err)
+	}
+	if text, err := ToYAML([]float64{100000, 1e20, 1e21, 1e-5, 1e-7}); err != nil ||
+		text != "- 100000\n- 100000000000000000000\n- 1e+21\n- 0.00001\n- 1e-7\n" {
+		t.Error(text, err)
+	}
+}
+
 func TestSecretsHaveStandIns(t *testing.T) {
 	one, err := Password("db")
 	if other, _ := Password("api"); err != nil || len(one) != 24 || one == other {

@@ -82,6 +82,12 @@ void writes_yaml() {
                  {"kind", "K"},
                  {"metadata", {{"name", "250m"}}}}),
         "kind: K\nmetadata:\n  name: 250m\nspec:\n- - 1\n  - null\n- name: \"yes\"\n  a: |\n    x\n\n     y\n  b: {}\n");
+  for (const auto& [number, text] :
+       {std::pair{100000.0, "100000\n"}, {1e20, "100000000000000000000\n"}, {1e21, "1e+21\n"}, {-1.5e300, "-1.5e+300\n"},
+        {123456789012345680000.0, "123456789012345680000\n"}, {0.1, "0.1\n"}, {-0.00001, "-0.00001\n"}, {1e-7, "1e-7\n"},
+        {1234.5, "1234.5\n"}, {0.0, "0\n"}, {-0.0, "0\n"}})
+    EQUAL(to_yaml(number), text);
+  EQUAL(Json(0.1f).dump() + Json(-9223372036854775807 - 1).dump(), "0.1-9223372036854775808");
   EQUAL(to_yaml("a\nb"), "|-\n  a\n  b\n");
   EQUAL(to_yaml(Json::array()), "[]\n");
   EQUAL(to_yaml(" a\nb"), "\" a\\nb\"\n");

@@ -102,7 +102,27 @@ def _inline(node, indent):
         return "[]\n"
     if isinstance(node, dict):
         return "{}\n"
-    return json.dumps(node) + "\n"
+    return (_number(node) if isinstance(node, float) else json.dumps(node)) + "\n"
+
+
+def _number(value):
+    """As ECMAScript writes a number, from its shortest digits: with an exponent below 1e-6 and from 1e21 on."""
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - len(whole + fraction) + len(digits)
+    digits = digits.rstrip("0")
+    if not digits:
+        return "0"
+    if not -5 <= point <= 21:
+        written = f"{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{point - 1:+d}"
+    elif point <= 0:
+        written = "0." + "0" * -point + digits
+    elif point < len(digits):
+        written = f"{digits[:point]}.{digits[point:]}"
+    else:
+        written = digits.ljust(point, "0")
+    return "-" + written if value < 0 else written
 
 
 def _scalar(text):

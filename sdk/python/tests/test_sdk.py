@@ -165,6 +165,12 @@ class Yaml(unittest.TestCase):
                             ('a: " x\\ny"\n', {"a": " x\ny"}), ("a: |+\n  x\n  y\n\n\n", {"a": "x\ny\n\n\n"})):
             self.assertEqual(to_yaml(thing), want)
 
+    def test_has_the_numbers_of_the_other_sdks(self):
+        for number, text in ((100000.0, "100000"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (-1.5e300, "-1.5e+300"),
+                             (123456789012345680000.0, "123456789012345680000"), (0.1, "0.1"), (-0.00001, "-0.00001"), (1e-7, "1e-7"),
+                             (1234.5, "1234.5"), (0.0, "0"), (-0.0, "0")):
+            self.assertEqual(to_yaml(number), text + "\n")
+
 
 class Host(unittest.TestCase):
     def test_secrets_have_stand_ins(self):

@@ -111,7 +111,7 @@ impl Writer {
         match node {
             Node::Null => self.0.push_str("null"),
             Node::Bool(value) => self.0.push_str(if *value { "true" } else { "false" }),
-            Node::Number(number) => self.0.push_str(&number.to_string()),
+            Node::Number(number) => self.0.push_str(&written(number)),
             Node::String(text) if is_literal(text) => return self.literal(text, indent + 2),
             Node::String(text) => self.text(text),
             Node::List(_) => self.0.push_str("[]"),
@@ -161,6 +161,30 @@ impl Writer {
 
     fn indent(&mut self, indent: usize) {
         write!(self.0, "{:indent$}", "").expect("writing to a String can't fail");
+    }
+}
+
+/// As ECMAScript writes a number, from its shortest digits: with an exponent below 1e-6 and from 1e21 on.
+fn written(number: &Number) -> String {
+    let Some(value) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
+    let scientific = format!("{:e}", value.abs());
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits = mantissa.replace('.', "");
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    let sign = if value < 0.0 { "-" } else { "" };
+    if !(-6..=20).contains(&exponent) {
+        let (first, rest) = digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        return format!("{sign}{first}{point}{rest}e{exponent:+}");
+    }
+    let Ok(before) = usize::try_from(exponent + 1) else {
+        return format!("{sign}0.{}{digits}", "0".repeat(exponent.unsigned_abs() as usize - 1));
+    };
+    match digits.split_at_checked(before) {
+        Some(("", part)) => format!("{sign}0.{part}"),
+        Some((whole, "")) => format!("{sign}{whole}"),
+        Some((whole, part)) => format!("{sign}{whole}.{part}"),
+        None => format!("{sign}{digits:0<before$}"),
     }
 }
 
@@ -437,10 +461,30 @@ mod tests {
 
     #[test]
     fn writes_numbers_exactly() {
-        let value = json!([u64::MAX, i64::MIN, 0, -1, 0.1, 1e300, 1.0]);
+        let value = json!([u64::MAX, i64::MIN, 0, -1, 0.1, 1e300]);
         let written = to_string(&value).unwrap();
         assert!(written.starts_with("- 18446744073709551615\n- -9223372036854775808\n"), "{written}");
         assert_eq!(serde_norway::from_str::<Value>(&written).unwrap(), value);
+    }
+
+    #[test]
+    fn writes_the_numbers_of_the_other_sdks() {
+        for (number, text) in [
+            (100000.0, "100000"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (-1.5e300, "-1.5e+300"),
+            (123_456_789_012_345_680_000.0, "123456789012345680000"),
+            (0.1, "0.1"),
+            (-0.00001, "-0.00001"),
+            (0.000001, "0.000001"),
+            (1e-7, "1e-7"),
+            (1234.5, "1234.5"),
+            (0.0, "0"),
+            (-0.0, "0"),
+        ] {
+            assert_eq!(to_string(&number).unwrap(), format!("{text}\n"));
+        }
     }
 
     #[test]

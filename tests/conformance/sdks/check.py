@@ -33,6 +33,7 @@ CASES = {
     "maps": (["--set-json", 'labels={"b": "on", "a": "1_000", "a.b/c": ""}'], ""),
     "any value": (["--set-json", 'values={"10": [1, 2.5, -3, 1e300, [], {}, [[1], {"k": null}]], "9": true, "ä": "\\u2028❄\\u0085", '
                    '"name": "n", "kind": "k", "text": "a\\n\\n  b\\n\\n", "Z": "\\ud83c\\udf84 \\" \\\\ \\t", "y": "250m", "n": "-"}'], ""),
+    "numbers": (["--set-json", 'values=[100000.0, 1e5, 0.00001, 1e-7, 1e20, 1e21, 9007199254740993.0, -1.50]'], ""),
     "texts": (["--set-json", 'values=["yes", "~", "0x1F", "1e3", "a #b", " a", "a ", "/etc/x", "a\\nb", "\\n", "- a\\n- b", "a\\r\\nb", "É\\nb"]'], ""),
     "a called package": (["-s", "call=true", "-s", "replicas=5"], ""),
     "another release": (["--name", "other"], ""),

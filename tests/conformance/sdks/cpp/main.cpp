@@ -140,7 +140,10 @@ Result<Output> generate(const Inputs& in) {
       .with_object("values.yaml", {{"apiVersion", "example.com/v1"},
                                    {"kind", "Anything"},
                                    {"metadata", {{"name", in.name}}},
-                                   {"spec", {{"values", in.values}, {"message", in.message}, {"backend", backend}}}})
+                                   {"spec", {{"values", in.values},
+                                     {"message", in.message},
+                                     {"backend", backend},
+                                     {"numbers", Json::array({100000.0, 2.5, -0.00001, 1e-7, 1e20, 1e21})}}}})
       .after("Deployment/" + in.name, "Secret/" + in.name)
       .with_message("Merry Christmas, " + in.name + " ❄")
       .with_exports({{"host", in.name}, {"ports", in.ports.size()}});

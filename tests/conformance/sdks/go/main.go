@@ -64,7 +64,10 @@ func generate(in inputs) (*mistletoe.Output, error) {
 			"apiVersion": "example.com/v1",
 			"kind":       "Anything",
 			"metadata":   object{"name": in.Name},
-			"spec":       object{"values": in.Values, "message": in.Message, "backend": in.Backend},
+			"spec": object{
+				"values": in.Values, "message": in.Message, "backend": in.Backend,
+				"numbers": []float64{100000.0, 2.5, -0.00001, 1e-7, 1e20, 1e21},
+			},
 		}).
 		After("Deployment/"+in.Name, "Secret/"+in.Name).
 		WithMessage(fmt.Sprintf("Merry Christmas, %s ❄", in.Name)).

@@ -46,7 +46,8 @@ def generate(inputs: Inputs) -> Output:
                   "apiVersion": "example.com/v1",
                   "kind": "Anything",
                   "metadata": {"name": inputs.name},
-                  "spec": {"values": inputs.values, "message": inputs.message, "backend": inputs.backend},
+                  "spec": {"values": inputs.values, "message": inputs.message, "backend": inputs.backend,
+                           "numbers": [100000.0, 2.5, -0.00001, 1e-7, 1e20, 1e21]},
               })
               .after(f"Deployment/{inputs.name}", f"Secret/{inputs.name}")
               .with_message(f"Merry Christmas, {inputs.name} ❄")

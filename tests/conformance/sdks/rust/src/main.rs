@@ -61,7 +61,12 @@ fn generate(inputs: Inputs) -> MistResult {
                 "apiVersion": "example.com/v1",
                 "kind": "Anything",
                 "metadata": { "name": name },
-                "spec": { "values": inputs.values, "message": inputs.message, "backend": inputs.backend },
+                "spec": {
+                    "values": inputs.values,
+                    "message": inputs.message,
+                    "backend": inputs.backend,
+                    "numbers": [100000.0, 2.5, -0.00001, 1e-7, 1e20, 1e21],
+                },
             }),
         )?
         .after(format!("Deployment/{name}"), format!("Secret/{name}"))

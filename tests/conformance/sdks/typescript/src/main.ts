@@ -30,7 +30,12 @@ export function generate(input: Input): Output {
       apiVersion: "example.com/v1",
       kind: "Anything",
       metadata: { name },
-      spec: { values: input.values ?? null, message: input.message, backend: backendOf(input) },
+      spec: {
+        values: input.values ?? null,
+        message: input.message,
+        backend: backendOf(input),
+        numbers: [100000.0, 2.5, -0.00001, 1e-7, 1e20, 1e21],
+      },
     })
     .after(`Deployment/${name}`, `Secret/${name}`)
     .withMessage(`Merry Christmas, ${name} ❄`)
