@@ -1126,7 +1126,12 @@ inline std::string result_document(const Result<Output>& result) {
     text += (i > 0 ? "," : "") + quoted(path) + ":" + quoted(content);
   }
   text += "}";
-  if (!result->exports().is_null()) text += ",\"exports\":" + result->exports().dump();
+  const Json& exports = result->exports();
+  // A host reads a text as YAML, which its quotation is.
+  if (const std::string* const words = exports.as_string())
+    text += ",\"exports\":" + quoted(quoted(*words));
+  else if (!exports.is_null())
+    text += ",\"exports\":" + exports.dump();
   return text + "}}";
 }
 

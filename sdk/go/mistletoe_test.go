@@ -156,6 +156,18 @@ func TestAnswersWhatItIsAsked(t *testing.T) {
 	}
 }
 
+func TestAnExportedTextIsReadAsItself(t *testing.T) {
+	for want, exports := range map[string]any{
+		`"exports":"\"on \\u0085\\\"\""}`: "on \u0085\"",
+		`"exports":"\"0123\""}`:           "0123",
+		`"exports":["on"]}`:               []string{"on"},
+	} {
+		if text := string(resultDocument(NewOutput().WithExports(exports), nil)); !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s", text, want)
+		}
+	}
+}
+
 func TestErrorsBecomeResults(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"name":"shop"}`:               "can't make the Service: no port",

@@ -113,11 +113,20 @@ func resultDocument(output *Output, err error) []byte {
 		}
 		text.WriteByte('}')
 		if exports != nil {
-			text.WriteString(`,"exports":` + escaped(string(exports)))
+			text.WriteString(`,"exports":` + exported(exports))
 		}
 	}
 	text.WriteString("}}\n")
 	return []byte(text.String())
+}
+
+// exported is the exports as JSON. A host reads a text as YAML, which its quotation is.
+func exported(exports []byte) string {
+	text := escaped(string(exports))
+	if strings.HasPrefix(text, `"`) {
+		return quoted(text)
+	}
+	return text
 }
 
 func marshal(value any) ([]byte, error) {

@@ -178,6 +178,12 @@ TEST(ParseResult, ReadsExportsThatAreYamlText) {
       "shop");
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->exports, Value::object({{"a", Value::array({1, 2})}}));
+  // As the SDKs write a text.
+  const auto text = parse_result(
+      R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","exports":"\"on \\u0085\""}})",
+      "x");
+  ASSERT_TRUE(text.ok()) << text.error().to_line();
+  EXPECT_EQ(text->exports, Value("on \xc2\x85"));
   EXPECT_TRUE(output->files.empty());
 }
 

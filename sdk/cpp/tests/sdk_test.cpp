@@ -153,6 +153,8 @@ void answers_with_a_result() {
   const auto output = render(&generate, R"({"kind":"MistInput","release":{"namespace":"prod"},"data":{"name":"shop","must":true}})");
   EQUAL(detail::result_document(output),
         R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","message":"shop in prod","files":{"b":"2","a":"24"},"exports":{"port":0}}})");
+  EQUAL(detail::result_document(Output().with_exports("on \xc2\x85\"")),
+        R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","files":{},"exports":"\"on \\u0085\\\"\""}})");
   EQUAL(detail::result_document(Error{"\u2028"}),
         R"({"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Err","message":"\u2028"}})");
   EQUAL(call("db", Json::object()).error().message, "there is no host here that could answer that");

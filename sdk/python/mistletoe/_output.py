@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ._call import Called
 from ._errors import Error
-from ._yaml import escaped, to_plain, to_yaml
+from ._yaml import escaped, quoted, to_plain, to_yaml
 
 _ORDER_FILE = "mist-order.yaml"
 API_VERSION = "mistletoe.dev/v1"
@@ -99,9 +99,11 @@ class Output:
         data["files"] = self._files
         if self._exports is not None:
             try:
-                data["exports"] = to_plain(self._exports)
+                exports = to_plain(self._exports)
             except (TypeError, ValueError) as error:
                 raise Error(f"can't write the exports: {error}") from None
+            # A host reads a text as YAML, which its quotation is.
+            data["exports"] = quoted(exports) if isinstance(exports, str) else exports
         return data
 
 

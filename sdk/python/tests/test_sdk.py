@@ -127,6 +127,10 @@ class Outputs(unittest.TestCase):
         output = Output().with_files_from("db", Called({"b.yaml": "2", "a.yaml": "1"}))
         self.assertEqual(list(output.files), ["db/a.yaml", "db/b.yaml"])
 
+    def test_export_a_text_as_its_quotation(self):
+        self.assertEqual(Output().with_exports("on \u0085\"").data()["exports"], '"on \\u0085\\""')
+        self.assertEqual(Output().with_exports(["on"]).data()["exports"], ["on"])
+
     def test_know_where_each_file_was_set(self):
         line = sys._getframe().f_lineno
         output = (Output()

@@ -43,11 +43,11 @@ pub(crate) fn write(api_version: ApiVersion, result: &MistResult) -> String {
     String::from_utf8(text).expect("the JSON writer writes UTF-8")
 }
 
-/// In `v1alpha1` the exports are a YAML text, in `v1` any value.
+/// In `v1alpha1` the exports are a YAML text, in `v1` any value; but a host reads a text as YAML, which its quotation is.
 fn exports_value(api_version: ApiVersion, exports: &Value) -> Value {
     match api_version {
         ApiVersion::V1Alpha1 => yaml::to_string(exports).map_or(Value::Null, Value::String),
-        ApiVersion::V1 => exports.clone(),
+        ApiVersion::V1 => exports.as_str().map_or_else(|| exports.clone(), |text| yaml::quoted(text).into()),
     }
 }
 
@@ -122,6 +122,16 @@ mod tests {
             r#"{"apiVersion":"mistletoe.dev/v1","kind":"MistResult","data":{"result":"Ok","message":"hi","files":{"b.yaml":"x: 1\n","a.yaml":""},"exports":{"p":1}}}"#
         );
         assert!(write(ApiVersion::V1Alpha1, &result).ends_with(r#""exports":"p: 1\n"}}"#));
+    }
+
+    #[test]
+    fn a_text_is_exported_as_its_quotation() {
+        for (text, written) in [("on", r#""exports":"\"on\""}}"#), ("\u{85}\"", r#""exports":"\"\\u0085\\\"\""}}"#)] {
+            let document = write(ApiVersion::V1, &MistOutput::new().with_exports(&text));
+            assert!(document.ends_with(written), "{document}");
+            let exports = serde_json::from_str::<Value>(&document).unwrap()["data"]["exports"].take();
+            assert_eq!(serde_norway::from_str::<Value>(exports.as_str().unwrap()).unwrap(), text);
+        }
     }
 
     #[test]

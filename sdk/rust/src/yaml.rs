@@ -124,15 +124,8 @@ impl Writer {
         if is_plain(text) {
             self.0.push_str(text);
         } else {
-            self.quoted(text);
+            self.0.push_str(&quoted(text));
         }
-    }
-
-    fn quoted(&mut self, text: &str) {
-        let mut bytes = Vec::new();
-        let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, YamlSafe);
-        text.serialize(&mut serializer).expect("a string always serialises into memory");
-        self.0.push_str(&String::from_utf8(bytes).expect("the JSON writer writes UTF-8"));
     }
 
     /// Writes a literal block (YAML 1.1, section 9.3.1); its chomping indicator keeps the line breaks at the end exact.
@@ -162,6 +155,14 @@ impl Writer {
     fn indent(&mut self, indent: usize) {
         write!(self.0, "{:indent$}", "").expect("writing to a String can't fail");
     }
+}
+
+/// `text` as JSON that is YAML, too.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, YamlSafe);
+    text.serialize(&mut serializer).expect("a string always serialises into memory");
+    String::from_utf8(bytes).expect("the JSON writer writes UTF-8")
 }
 
 /// As ECMAScript writes a number, from its shortest digits: with an exponent below 1e-6 and from 1e21 on.

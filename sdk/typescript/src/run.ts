@@ -39,13 +39,16 @@ export function run(generate: Generate<any>, document: string): string {
       result: "Ok",
       message: output.message,
       files: Object.fromEntries(output.files),
-      exports: toPlain(output.exports, "can't write the exports"),
+      exports: exported(toPlain(output.exports, "can't write the exports")),
     };
   } catch (error) {
     data = { result: "Err", message: reason(error) };
   }
   return safe({ apiVersion: "mistletoe.dev/v1", kind: "MistResult", data });
 }
+
+/** A host reads a text as YAML, which its quotation is. */
+const exported = (exports: unknown): unknown => (typeof exports === "string" ? quoted(exports) : exports);
 
 /** The message of an error and of its causes: "can't make the Service: no port". */
 function reason(error: unknown): string {

@@ -49,6 +49,12 @@ spec:
   );
 });
 
+test("exports a text as its quotation, which a host reads as YAML", () => {
+  const exported = (exports: unknown) => JSON.parse(run(() => new Output().withExports(exports), document({}))).data.exports;
+  assert.equal(exported('on \u0085"'), '"on \\u0085\\""');
+  assert.deepEqual(exported(["on"]), ["on"]);
+});
+
 test("quotes what a reader could take for something else, and keeps texts of several lines", () => {
   for (const text of ["", "~", "yes", "0777", "1e3", "12:30:45", "a: b", "a ", "é", "\ufeffa", "a\r\nb", "#a"])
     assert.match(toYaml(text), /^".*"\n$/s, text);
