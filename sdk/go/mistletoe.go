@@ -36,7 +36,7 @@ type Context struct {
 
 // Release is what a package is rendered for.
 type Release struct {
-	// Name is the same as the input "name".
+	// Name is that of the whole release; of a called package, the input "name" is its own.
 	Name string `json:"name"`
 	// Namespace is where objects without one go.
 	Namespace string `json:"namespace"`

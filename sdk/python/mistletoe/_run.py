@@ -12,7 +12,7 @@ from ._output import Output
 class Release:
     """What a package is rendered for."""
     name: str = ""
-    """The same as the input `name`."""
+    """That of the whole release; of a called package, the input `name` is its own."""
     namespace: str = ""
     """Where objects without one go."""
     revision: int | None = None

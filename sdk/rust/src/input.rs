@@ -31,7 +31,7 @@ pub struct Context {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
-    /// The release name, the same as `data.name`.
+    /// That of the whole release; of a called package, `data.name` is its own.
     pub name: String,
     /// The namespace that objects without one go to.
     pub namespace: String,
