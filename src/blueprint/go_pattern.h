@@ -1,5 +1,5 @@
 #pragma once
-// What Go's regexp, by which the API server reads the patterns of a schema, takes less of than Nickel does.
+// The API server reads the patterns of a schema by Go's regexp, which takes less than Nickel does.
 // Pure; any thread.
 
 #include <cstdint>

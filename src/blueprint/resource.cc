@@ -224,7 +224,7 @@ class ResourceReader {
                "v1, v1beta1, v2alpha1");
   }
 
-  // What the server refuses of a CRD, and operators before this one left to it.
+  // The server refuses this of a CRD, and operators before this one left it to that.
   void check_as_server() {
     const std::string_view group = kind_.string_at("group");
     if (is_protected_group(group))
@@ -237,7 +237,7 @@ class ResourceReader {
         refuse_part_if_new(fmt::format("\"{}\" can't be {} of a CRD", escape_controls(name), what),
                            "lower-case letters, digits and dashes, beginning with a letter");
     };
-    // What is no label at all is refused above.
+    // A name that is no label at all is refused above.
     for (const std::string* name : {&resource_.plural, &resource_.singular})
       if (is_dns1123_label(*name)) check_label(*name, "the plural or singular");
     for (const ResourceVersion& each : resource_.versions) {

@@ -4,8 +4,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "action/authoring/host_script.h"
+#include "action/deploy/look.h"
 #include "base/text.h"
 #include "cli/output/prompt.h"
 #include "cli/places.h"
@@ -111,6 +113,14 @@ Status ask_for_consent(const Invocation& invocation, World& world, const package
   return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no");
 }
 
+// Answers are merged as --set-json is, so --set and what comes after it goes over them.
+Error hidden_answer(const std::string& name) {
+  return error(ErrorKind::Invalid,
+               "nothing was changed, because a value of the command line hides the answer to {}",
+               escape_controls(name))
+      .with_hint(fmt::format("leave {} out of the values, or give its value there", escape_controls(name)));
+}
+
 }  // namespace
 
 Result<Answered> ask_question(World& world, const package::Question& question) {
@@ -160,6 +170,33 @@ package::RunOnHost run_on_host(const Invocation& invocation, World& world) {
                                       context));
     return known->emplace(key, std::move(made)).first->second;
   };
+}
+
+Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
+                        const release::ReleaseId& id, const kpm::Kube& kube,
+                        const action::DeployOptions& options, Values kind,
+                        std::vector<package::ValuesInput>& values) {
+  constexpr std::size_t kMostQuestions = 100;
+  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(world)) return {};
+  std::vector<package::ValuesInput> known = values;
+  std::set<std::string> asked;
+  while (asked.size() < kMostQuestions) {
+    MIST_TRY(render::WantedRelease wanted,
+             wanted_package(invocation, world, cluster, id, kube.package.string(), known,
+                            {.values = kind, .questions = Questions::Asked}));
+    const action::Intent intent = action::preview_intent(render_of(wanted, world));
+    const auto look = action::look(cluster.environment, id, intent, options, world.context);
+    if (look.ok()) return {};
+    const auto* const open = look.error().detail<package::Unanswered>();
+    // The deployment reports any other error.
+    if (open == nullptr) return {};
+    if (!asked.insert(open->question.name).second) return hidden_answer(open->question.name);
+    MIST_TRY(const Answered answer, ask_question(world, open->question));
+    known.push_back(answer.value);
+    if (!answer.keeps_default) values.push_back(answer.value);
+  }
+  return error(ErrorKind::Invalid, "the script of {} asks more than {} questions", kube.k3.name,
+               kMostQuestions);
 }
 
 }  // namespace mist::cli

@@ -3,8 +3,11 @@
 
 #include <vector>
 
+#include "action/deploy/deploy.h"
 #include "cli/parse/invocation.h"
+#include "cli/wanted_release.h"
 #include "cli/world.h"
+#include "kpm/home.h"
 #include "package/pre_install.h"
 #include "package/values.h"
 
@@ -20,6 +23,14 @@ struct Answered {
 /// An empty line takes the default. Errors: Cancelled (no answer came), Timeout, Invalid (three answers that
 /// don't fit).
 Result<Answered> ask_question(World& world, const package::Question& question);
+
+/// Lets the script of `kube` ask until it has all answers; they are among the values then. Nothing is
+/// written. `kind`: of `values`. Errors: those of ask_question(), Invalid (too many, or the same question
+/// again).
+Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
+                        const release::ReleaseId& id, const kpm::Kube& kube,
+                        const action::DeployOptions& options, Values kind,
+                        std::vector<package::ValuesInput>& values);
 
 /// Runs a Kube's script on this machine, as --allow-host-scripts says; empty where that isn't given.
 package::RunOnHost run_on_host(const Invocation& invocation, World& world);

@@ -157,7 +157,7 @@ TEST(SchemaDefaults, EndForASchemaThatContainsItself) {
             R"({"b":1})");
 }
 
-// What a host does with values: laid over the defaults, then filled.
+// A host does that with values: they are laid over the defaults, then filled.
 std::string filled(const Value& schema, std::string_view values) {
   Value data = schema_defaults(schema);
   const Value given = *parse_yaml(values);

@@ -75,8 +75,8 @@ PackageIndex packages_in(const ChartIndex& index) {
   return PackageIndex(std::move(entries));
 }
 
-// What is wrong with the archive says more than that the index can't be asked for again; unless the version
-// may be in the newer one, or that contradicts what was used before.
+// The fault of the archive says more than that the index can't be asked for again; unless the version may be
+// in the newer one, or that contradicts what was used before.
 Error without_newer(Error read, Error newer, const Context& context) {
   if (read.kind == ErrorKind::NotFound || newer.kind == ErrorKind::Conflict || !context.check()) return newer;
   read.because += fmt::format("{}its index can't be read again: {}", read.because.empty() ? "" : "; ",

@@ -37,7 +37,8 @@ struct Verdict {
   std::string missing = {};          ///< where no provenance file is, if one was looked for
 };
 
-/// What may be remembered of a manifest that may be used. Empty: it was known before, or nothing is.
+/// The proofs that may be remembered of a manifest that may be used. Empty: it was known before, or nothing
+/// is.
 struct Examined {
   std::optional<std::vector<trust::Proof>> proofs = {};
   bool by_memory = false;  ///< its signers are held against those that are remembered, and so are too

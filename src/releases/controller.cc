@@ -219,8 +219,7 @@ class Controller::State {
     after.due.reset();
     std::optional<Duration> again;
     if (!told) {
-      // Whatever comes of the next look, somebody has to learn of it; others may wait for this one to be
-      // ready.
+      // Somebody has to learn of it; others may wait for this one to be ready.
       world_.events.warn(told.error().to_line());
       again = pause_after(Look{.failed = true}, queue_.failed(key));
     } else if (done.failed) {

@@ -134,7 +134,7 @@ class Visit {
     const Value status = status_of(object_, report, format_time(world_.clock.now()));
     Look look;
     const Value* const before = object_.find("status");
-    // What has begun was written over it.
+    // The begin of a run was written over it.
     if (wrote_ || before == nullptr || *before != status) look.status = status;
     // There is no interval where the spec can't be read.
     if (!report.suspended && spec_.interval > Duration()) look.again = spec_.interval;

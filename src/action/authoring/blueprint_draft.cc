@@ -145,7 +145,7 @@ constexpr FieldRule kFieldRules[] = {
     {"", "spec.template.spec.initContainers[].image", "image"},
 };
 
-// What the server lets nobody change, so that it can be no field of the instance.
+// The server lets nobody change it, so that it can be no field of the instance.
 constexpr std::string_view kClaimedStorage = "spec.volumeClaimTemplates[].spec.resources.requests.storage";
 
 std::string_view field_at(const Object& object, const std::string& path) {
