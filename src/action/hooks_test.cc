@@ -531,6 +531,19 @@ TEST_F(ChartHooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
               ElementsAre("+things.example.com", "+t", "+pre", "+a"));
 }
 
+// Charts that were for Helm 2 too have crd-install there; Helm 3 never reads it.
+TEST_F(ChartHooksTest, AreNotLookedForInCrds) {
+  std::string annotated = definition;
+  const std::string name = "{name: things.example.com}";
+  annotated.replace(annotated.find(name), name.size(),
+                    "{name: things.example.com, annotations: {helm.sh/hook: crd-install}}");
+  EXPECT_THAT(writes_of({{"chart/crds/thing.yaml", annotated}, {"chart/templates/x.yaml", config_map("a")}}),
+              ElementsAre("+things.example.com", "+a"));
+  const auto state = read_release(environment(), id, Context());
+  ASSERT_TRUE(state.ok());
+  EXPECT_THAT(state->deployed->hooks, IsEmpty());
+}
+
 // As with Helm: only crds/ comes first, and a template may be in a directory of that name.
 TEST_F(ChartHooksTest, ComeBeforeTheDefinitionsOfTemplates) {
   EXPECT_THAT(writes_of({{"chart/templates/crds/thing.yaml", definition},

@@ -154,7 +154,8 @@ ChartParts take_chart_parts(std::vector<RenderedObject>& objects) {
   std::vector<RenderedObject> others;
   others.reserve(objects.size());
   for (RenderedObject& rendered : objects) {
-    if (!is_hook(rendered)) {
+    // Helm installs crds/ before it looks for hooks: charts for Helm 2 and 3 have crd-install there.
+    if (!is_hook(rendered) || is_in_crds(rendered.file)) {
       keep_if_wanted(rendered);
       others.push_back(std::move(rendered));
       continue;

@@ -50,8 +50,9 @@ struct ChartParts {
   /// Objects that neither we nor Helm apply, because their hook is none: "Job x: …".
   std::vector<std::string> ignored;
 };
-/// Takes hooks and tests out of a chart's objects; an object that is both is in both. Remaining objects with
-/// helm.sh/resource-policy: keep are annotated mistletoe.dev/keep.
+/// Takes hooks and tests out of a chart's objects; an object that is both is in both. An object from
+/// crds/ is neither, whatever its annotations say. Remaining objects with helm.sh/resource-policy: keep are
+/// annotated mistletoe.dev/keep.
 ChartParts take_chart_parts(std::vector<RenderedObject>& objects);
 
 /// The runs of `verb`: those before it, then those after it, each by weight, name and kind as Helm sorts.
