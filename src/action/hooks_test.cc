@@ -38,6 +38,12 @@ std::string policy(std::string_view policies) {
   return fmt::format(", helm.sh/hook-delete-policy: \"{}\"", policies);
 }
 std::string weight(int value) { return fmt::format(", helm.sh/hook-weight: \"{}\"", value); }
+std::string claim_hook(std::string_view events, std::string_view more = "") {
+  return fmt::format(
+      "---\n{{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data, annotations: "
+      "{{helm.sh/hook: \"{}\"{}}}}}, spec: {{accessModes: [ReadWriteOnce]}}}}\n",
+      events, more);
+}
 std::string config_map(std::string_view name, std::string_view text = "x") {
   return fmt::format(
       "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name, text);
@@ -84,6 +90,16 @@ class HooksTest : public testing::ReleaseWorld {
       }
       return std::nullopt;
     });
+  }
+  // Puts an object there as Helm does, which marks no hooks. Returns its uid.
+  std::string put_by_helm(const std::string& yaml) {
+    encoding::Value object = *encoding::parse_yaml(yaml);
+    object["metadata"].set("namespace", "default");
+    return std::string(cluster.put(std::move(object), "helm").string_at({"metadata", "uid"}));
+  }
+  std::string uid_of(std::string_view kind, std::string_view name) {
+    const auto object = cluster.find(kind, "default", name);
+    return object ? std::string(object->string_at({"metadata", "uid"})) : "absent";
   }
   bool has_job(std::string_view name) { return cluster.has("Job.batch", "default", name); }
 };
@@ -160,6 +176,48 @@ TEST_F(HooksTest, ThatRunTwiceAreMadeTwice) {
   EXPECT_THAT(writes(), ElementsAre("+both", "+a", "-both", "+both"));
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(HooksTest, ThatRunTwiceAndHoldDataAreMadeOnce) {
+  const std::string yaml = config_map("a") + claim_hook("pre-install,post-install,pre-upgrade,post-upgrade");
+  ASSERT_TRUE(install_now(yaml).ok());
+  EXPECT_THAT(writes(), ElementsAre("+data", "+a"));
+  const std::string uid = uid_of("PersistentVolumeClaim", "data");
+  const auto report = upgrade_now(config_map("a", "y") +
+                                  claim_hook("pre-install,post-install,pre-upgrade,post-upgrade", weight(1)));
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("+data", "+a"));
+  EXPECT_EQ(uid_of("PersistentVolumeClaim", "data"), uid);
+  EXPECT_THAT(report->plan.writes.back().reason, HasSubstr("stays as the first run left it"));
+}
+
+// It goes by its own policy between the two runs.
+TEST_F(HooksTest, AClaimWhosePolicyDeletesItIsMadeForEachRun) {
+  ASSERT_TRUE(
+      install_now(config_map("a") + claim_hook("pre-install,post-install", policy("hook-succeeded"))).ok());
+  EXPECT_THAT(writes(), ElementsAre("+data", "-data", "+a", "+data", "-data"));
+}
+
+TEST_F(HooksTest, AClaimOfNobodysIsAdoptedAndNeverReplaced) {
+  for (const std::string_view events : {"pre-install", "pre-install,post-install"}) {
+    const std::string yaml = claim_hook(events, policy("hook-succeeded"));
+    const std::string uid = put_by_helm(yaml);
+    const auto report = install_now(config_map("a") + yaml, {.allowed = {.adopt = true}});
+    ASSERT_TRUE(report.ok()) << report.error().to_line();
+    EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Adopt) << report->plan.writes[0].reason;
+    EXPECT_EQ(uid_of("PersistentVolumeClaim", "data"), uid) << events;
+    EXPECT_THAT(writes(), Not(::testing::Contains("-data")));
+    ASSERT_TRUE(uninstall_now().ok());
+    cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
+    writes();
+  }
+}
+
+TEST_F(HooksTest, AJobOfNobodysThatIsMarkedToStayIsNotReplaced) {
+  const std::string uid = put_by_helm(job("pre", "pre-install", ", mistletoe.dev/keep: \"true\""));
+  const auto report = install_now(config_map("a") + job("pre", "pre-install"), {.allowed = {.adopt = true}});
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(uid_of("Job.batch", "pre"), uid);
 }
 
 TEST_F(HooksTest, ThatSucceededGoWhenAllOfTheirPhaseHaveEnded) {

@@ -107,10 +107,9 @@ class Writer {
   /// Deletes what a hook left, if it is there: once.
   Status delete_hook(Node node) {
     const PlannedAction& action = plan_.writes[node];
-    const Value& wanted = plan_.desired[action.desired].rendered.object.value();
-    // Definitions and namespaces hold what others made.
-    const bool kept = !hook_kept_because(action.key, wanted, {.delete_pvcs = true}).empty();
-    if (deleted_[node] != 0 || written_[node].uid.empty() || kept) return {};
+    if (deleted_[node] != 0 || written_[node].uid.empty() ||
+        !hook_may_go(action, plan_.desired[action.desired]))
+      return {};
 
     const kube::ObjectRef ref = written_at(node);
     const auto gone = kube::delete_object(
@@ -156,6 +155,7 @@ class Writer {
     written.uid = action.uid;
     written.server_made = action.recorded.server_made;
     if (action.kind == ActionKind::Unchanged) {
+      if (action.again) stay_as_written(node, *action.again);
       events_.object({action.key.display(), action.recorded.left ? "left as it is" : "unchanged", {}});
     } else {
       Status sent = objects_.send(action, replaced_by(action), written);
@@ -181,6 +181,13 @@ class Writer {
       events_.object({action.key.display(), std::string(progress_word(action.kind)), {}});
     }
     return {};
+  }
+
+  // A hook's second run, which does nothing.
+  void stay_as_written(Node node, Node first) {
+    written_[node] = written_[first];
+    const std::scoped_lock lock(late_mutex_);
+    if (const auto late = late_.find(first); late != late_.end()) late_.insert_or_assign(node, late->second);
   }
 
   Replaced replaced_by(const PlannedAction& action) const {

@@ -75,6 +75,16 @@ std::string_view hook_kept_because(const ObjectKey& key, const Value& hook, cons
   return kept_because(key, is_marked_kept(hook) ? &hook : nullptr, rules);
 }
 
+bool hook_may_go(const PlannedAction& action, const DesiredObject& hook) {
+  // Definitions and namespaces hold what others made, and an adopted object was there before its hook.
+  return !action.recorded.adopted &&
+         hook_kept_because(action.key, hook.rendered.object.value(), {.delete_pvcs = true}).empty();
+}
+
+bool hook_goes(const PlannedAction& action, const DesiredObject& hook) {
+  return hook.hook && hook.hook->delete_succeeded && hook_may_go(action, hook);
+}
+
 std::set<GroupKind> kinds_defined_by(const Plan& plan, ActionKind planned) {
   std::set<GroupKind> kinds;
   for (const PlannedAction& action : plan.writes) {

@@ -111,7 +111,8 @@ struct PlannedAction {
   /// Of deletes and replaces: what goes with it although the release doesn't own it.
   std::vector<std::string> with_it = {};
   std::size_t desired = 0;  ///< index into Plan::desired; not of deletes and retains
-  /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces.
+  /// Of hooks that run before and after everything else: the earlier write, whose object this one replaces,
+  /// or where it is Unchanged leaves as it is.
   std::optional<std::size_t> again = {};
 };
 
@@ -255,5 +256,9 @@ std::string_view kept_because(const ObjectKey& key, const Value* live, const Pru
 /// The same for a hook that its next run, or its own delete policy, would delete: as with Helm, its
 /// helm.sh/resource-policy says nothing about that.
 std::string_view hook_kept_because(const ObjectKey& key, const Value& hook, const PruneRules& rules);
+/// Whether the delete policy of a hook removes its object once all hooks of its phase have succeeded.
+bool hook_goes(const PlannedAction& action, const DesiredObject& hook);
+/// Whether that policy, or the one for failed hooks, may remove the object at all.
+bool hook_may_go(const PlannedAction& action, const DesiredObject& hook);
 
 }  // namespace mist::apply

@@ -88,6 +88,28 @@ class Planner {
     return action;
   }
 
+  // A hook that runs before and after everything else, at its second run. Nothing is done to what the first
+  // one wrote in place, or made and must stay; anything else is recreated.
+  void run_again(PlannedAction& action, const DesiredObject& object, const PlannedAction& first_write,
+                 const DesiredObject& first) const {
+    action.again = first_write.desired;
+    action.reason = fmt::format("{}; it runs a second time", object.hook->words);
+    const Value& wanted = object.rendered.object.value();
+    const auto live = live_.find(object.key);
+    const bool marked = live != live_.end() && is_marked_kept(live->second.value);
+    const bool kept = marked || !hook_kept_because(object.key, wanted, {}).empty();
+    if (!kept || hook_goes(first_write, first)) {
+      action.kind = ActionKind::Replace;
+      return;
+    }
+    action.kind = ActionKind::Unchanged;
+    action.reason += ", and stays as the first run left it";
+    action.differences.clear();
+    action.transfer.reset();
+    action.adopting = action.ask = false;
+    action.recorded.revision = first_write.recorded.revision;
+  }
+
   // The item of a hook of another moment, with what is there of that hook.
   InventoryItem waiting(InventoryItem hook) const {
     const auto known = owned_.find(hook.key);
@@ -201,7 +223,6 @@ class Planner {
     if (!is_ours && !(owner == Whose::Nobodys && rules_.allowed.adopt))
       return decide(action, object, live, item);
     const bool terminating = apimachinery::is_terminating(there);
-    action.adopting = !is_ours;
     action.recorded.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
     if (live.whole) action.differences = real_differences(action, object, there);
     const bool same =
@@ -211,13 +232,15 @@ class Planner {
       action.kind = ActionKind::Unchanged;
       action.differences.clear();
       action.recorded.revision = revision_from_label(there);
+      action.recorded.adopted = item != nullptr && item->adopted;
+      action.recorded.fields_taken = item != nullptr && item->fields_taken;
       action.reason =
           fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.recorded.revision);
       return;
     }
-    if (is_ours && !hook_kept_because(object.key, there, {}).empty())
-      return decide(action, object, live, item);
+    if (!hook_kept_because(object.key, there, {}).empty()) return decide(action, object, live, item);
     action.kind = ActionKind::Replace;
+    action.adopting = !is_ours;
     action.reason = fmt::format("{}; {}", object.hook->words,
                                 terminating ? "what an earlier run left is being deleted"
                                             : "what an earlier run left is deleted first");
@@ -531,11 +554,8 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
         planned.kind == ActionKind::Update && only_lets_pass(object.key.group_kind, planned.differences);
     if (!object.hook) continue;
     const auto [first, fresh] = first_runs.emplace(object.key, i);
-    if (!fresh && plan.writes[i].kind != ActionKind::Conflict) {
-      plan.writes[i].kind = ActionKind::Replace;
-      plan.writes[i].again = first->second;
-      plan.writes[i].reason = fmt::format("{}; it runs a second time", object.hook->words);
-    }
+    if (!fresh && plan.writes[i].kind != ActionKind::Conflict)
+      planner.run_again(plan.writes[i], object, plan.writes[first->second], plan.desired[first->second]);
   }
   MIST_TRY_VOID(refuse_same_objects(plan));
   // A key that is no longer wanted may be another name of what is: the uid says which object it is. Of some
