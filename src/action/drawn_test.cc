@@ -91,6 +91,18 @@ class DrawnTest : public ::testing::Test {
     return deploy(environment(), id, upgrade_intent(rendering(package, rotate, chosen_clock)), options,
                   Context());
   }
+  Result<DeployReport> adopt_now(const Package& package, const RotateSecrets& rotate = {}) {
+    DeployOptions options{.allowed = {.adopt = true}};
+    options.rotate = rotate;
+    return deploy(environment(), id, install_intent(rendering(package, rotate)), options, Context());
+  }
+  void put_secret(const std::string& password) {
+    cluster.put(*encoding::parse_yaml(fmt::format(
+                    "{{apiVersion: v1, kind: Secret, metadata: {{name: db, namespace: default}}, data: "
+                    "{{password: {}}}}}",
+                    base64_encode(password))),
+                "helm");
+  }
   release::Drawn recorded() {
     const auto state = read_release(environment(), id, Context());
     return state.ok() && state->deployed ? state->deployed->drawn : release::Drawn{};
@@ -347,6 +359,35 @@ TEST_F(DrawnTest, AnotherClockMayChangeWhatDependsOnIt) {
   const auto report = upgrade_now(timed, {}, "2030-01-01T00:00:00Z");
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(recorded().clock, "2030-01-01T00:00:00Z");
+}
+
+// A chart that draws in each render, or asks .Release.IsUpgrade before it looks its Secret up.
+TEST_F(DrawnTest, WhatAnotherToolDrewIsNotOverwrittenByAnAdoption) {
+  put_secret("of-helm");
+  cluster.clear_calls();
+  const auto report = adopt_now(kDatabase);
+  const std::string said = refusal(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(said, HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_THAT(said, Not(HasSubstr(".data.uri"))) << "there is none that could be lost";
+  EXPECT_THAT(said, HasSubstr("--no-hooks"));
+  EXPECT_THAT(said, HasSubstr("--rotate-secrets=db"));
+  EXPECT_EQ(cluster.writes(), 0u);
+  EXPECT_EQ(live("password"), "of-helm");
+  ASSERT_TRUE(adopt_now(kDatabase, {.names = {"db"}}).ok());
+  EXPECT_NE(live("password"), "of-helm");
+}
+
+TEST_F(DrawnTest, WhatIsTakenFromTheAdoptedSecretIsNotDrawn) {
+  put_secret("of-helm");
+  const auto report = adopt_now([this](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {}, more: {}}}}}",
+        live("password"), draws.password("more"));
+  });
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(live("password"), "of-helm");
+  EXPECT_EQ(live("more").size(), 24u);
 }
 
 TEST_F(DrawnTest, ListsAreComparedByName) {

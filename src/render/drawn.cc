@@ -215,6 +215,24 @@ std::vector<DrawnChange> drawn_changes(const Revision& deployed, const DrawnRend
   return changes;
 }
 
+std::vector<DrawnChange> adopted_changes(const DrawnRender& render, const ObjectView& other_seed,
+                                         const ObjectView& live, const RotateSecrets& rotate) {
+  std::vector<DrawnChange> changes;
+  Lookup now(render.objects);
+  Lookup before(live);
+  for (DrawnField& field : drawn_fields(render, other_seed)) {
+    const bool data =
+        is_secret(field.key) && (field.path.starts_with(".data.") || field.path.starts_with(".data["));
+    const Value* const value = now(field.key, field.path);
+    const Value* const there = before(field.key, field.path);
+    if (!data || value == nullptr || there == nullptr || *value == *there ||
+        is_rotated(rotate, field.secrets))
+      continue;
+    changes.push_back({std::move(field.key), std::move(field.path), std::move(field.secrets), true});
+  }
+  return changes;
+}
+
 void remove_wanted(std::vector<DrawnChange>& changes, const Revision& deployed, const ObjectView& as_before) {
   const ObjectView old_objects = view_of(deployed.objects);
   Lookup before(old_objects);
@@ -239,6 +257,7 @@ Status refuse_drawn_changes(const std::vector<DrawnChange>& changes, const relea
                     change.secrets.empty() ? "" : fmt::format(" (secret {})", join(change.secrets, ", "))));
   }
   if (changes.size() > kMost) lines.push_back(fmt::format("… and {} more", changes.size() - kMost));
+  const bool adopted = std::ranges::any_of(changes, &DrawnChange::adopted);
   const bool all_known =
       std::ranges::none_of(changes, [](const DrawnChange& change) { return change.secrets.empty(); });
   std::string flags;
@@ -250,7 +269,11 @@ Status refuse_drawn_changes(const std::vector<DrawnChange>& changes, const relea
                plural(changes.size(), "field"))
       .with_because(join(lines, "\n"))
       .with_hint(fmt::format(
-          "the package or its values gave a secret another name or form; if new secrets are wanted, add{}",
+          "{}; if new secrets are wanted, add{}",
+          adopted
+              ? "give the package the secrets that are in use as values, or leave those that hooks make as "
+                "they are with --no-hooks"
+              : "the package or its values gave a secret another name or form",
           flags));
 }
 

@@ -28,11 +28,12 @@ release::Rotations next_rotations(const release::Revision* deployed, const relea
 /// Objects by identity; the values outlive it.
 using ObjectView = std::map<apimachinery::ObjectKey, const encoding::Value*>;
 
-/// A drawn field of the deployed revision that would get another value.
+/// A drawn field of the deployed revision, or of an object that is adopted, that would get another value.
 struct DrawnChange {
   apimachinery::ObjectKey key;
   std::string path;
   std::vector<std::string> secrets;  ///< names of those in it; empty: not known
+  bool adopted = false;              ///< the value is that of an object that is about to be adopted
 };
 
 /// The facts about a render that the comparison needs.
@@ -61,6 +62,11 @@ std::vector<DrawnChange> drawn_changes(const release::Revision& deployed, const 
 /// change is the one that was asked for.
 void remove_wanted(std::vector<DrawnChange>& changes, const release::Revision& deployed,
                    const ObjectView& as_before);
+
+/// Data of `live` Secrets, which are about to be adopted, that the render draws otherwise: somebody else drew
+/// it, and it is in use. Data that `rotate` asks for is not among it. `other_seed` as above.
+std::vector<DrawnChange> adopted_changes(const DrawnRender& render, const ObjectView& other_seed,
+                                         const ObjectView& live, const RotateSecrets& rotate);
 
 /// Conflict, naming each field and what to do; fine if there is none.
 Status refuse_drawn_changes(const std::vector<DrawnChange>& changes, const release::ReleaseId& id);

@@ -28,6 +28,30 @@ ObjectView view_of_desired(const Desired& desired) {
   return view;
 }
 
+bool is_adopted(const apply::PlannedAction& action) {
+  return action.adopting && action.owner.empty() &&
+         (action.kind == apply::ActionKind::Adopt || action.kind == apply::ActionKind::Replace);
+}
+
+// The Secrets that the plan adopts from nobody, as they are wanted.
+ObjectView adopted_secrets(const Look& look) {
+  ObjectView view;
+  for (const apply::PlannedAction& action : look.plan.writes) {
+    const auto live = look.live.find(action.key);
+    if (action.key.group_kind != apimachinery::kSecret || !is_adopted(action) || live == look.live.end() ||
+        !live->second.whole)
+      continue;
+    view.emplace(action.key, &look.plan.desired[action.desired].rendered.object.value());
+  }
+  return view;
+}
+
+ObjectView view_of_live(const Look& look, const ObjectView& wanted) {
+  ObjectView view;
+  for (const auto& [key, object] : wanted) view.emplace(key, &look.live.at(key).value);
+  return view;
+}
+
 bool same_objects(const ObjectView& a, const ObjectView& b) {
   return a.size() == b.size() && std::ranges::equal(a, b, [](const auto& x, const auto& y) {
            return x.first == y.first && *x.second == *y.second;
@@ -70,6 +94,15 @@ Status compare_with_deployed(const Environment& environment, Look& look, const D
   return {};
 }
 
+// Values that another tool drew are in use: passwords of databases, keys of what is stored.
+void compare_with_live(Look& look, const ObjectView& adopted, const Desired& other_seed) {
+  if (adopted.empty() || other_seed.empty()) return;
+  const DrawnRender render{look.rendered.drawn, look.rendered.secrets, adopted};
+  for (render::DrawnChange& change :
+       adopted_changes(render, view_of_desired(other_seed), view_of_live(look, adopted), look.options.rotate))
+    look.drawn_changes.push_back(std::move(change));
+}
+
 }  // namespace
 
 Status examine_drawn(const Environment& environment, Look& look, const Context& context) {
@@ -81,7 +114,8 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
   if (look.rendered.again) {
     const Revision* const deployed = look.state.deployed ? &*look.state.deployed : nullptr;
     MIST_TRY_VOID(check_rotated_names(look.options.rotate, drawn, deployed));
-    if (is_as_deployed(look, wanted)) {
+    const ObjectView adopted = adopted_secrets(look);
+    if (adopted.empty() && is_as_deployed(look, wanted)) {
       drawn.fields = deployed->drawn.fields;
     } else {
       const DrawnRender render{drawn, look.rendered.secrets, wanted};
@@ -93,6 +127,7 @@ Status examine_drawn(const Environment& environment, Look& look, const Context& 
         drawn.fields = drawn_fields(render, view_of_desired(other));
       }
       MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of_desired(other), context));
+      compare_with_live(look, adopted, other);
     }
     render::HiddenValues looked_up;
     looked_up.add(look.rendered.looked_up);

@@ -25,8 +25,8 @@ constexpr Flag kFlags[] = {
     kKeyringFlag,
     kSeedFileFlag,
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags,  kDeployFlags, kClockFlags,
-                                 kLockFlags,        kSandboxFlags, kOutputFlags};
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, kDeployFlags,  kClockFlags,
+                                 kRotateFlags,      kLockFlags,   kSandboxFlags, kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl install my-namespace -p mistletoe/examples/namespace-example:0.1.2",
      "A package of the registry \"mistletoe\""},
