@@ -60,7 +60,7 @@ class DrawnTest : public ::testing::Test {
         ++renders;
         return package::parse_objects({{"all.yaml", package(draws)}}, events);
       };
-      RenderedRelease rendered{{"test:1", "test", "1", "sha256:1"}, encoding::Value::object(), {}};
+      RenderedRelease rendered{{"test:1", "test", "1", "sha256:1", engine}, encoding::Value::object(), {}};
       rendered.drawn.rotations = next_rotations(state.facts().deployed, state.facts().tried, rotate);
       rendered.drawn.clock = chosen_clock;
       Draws draws;
@@ -123,6 +123,7 @@ class DrawnTest : public ::testing::Test {
   NullEventSink events;
   release::ReleaseId id{"default", "web"};
   bool unnamed = false;
+  std::string engine;
   int renders = 0;
 };
 
@@ -376,6 +377,24 @@ TEST_F(DrawnTest, WhatAnotherToolDrewIsNotOverwrittenByAnAdoption) {
   EXPECT_EQ(live("password"), "of-helm");
   ASSERT_TRUE(adopt_now(kDatabase, {.names = {"db"}}).ok());
   EXPECT_NE(live("password"), "of-helm");
+}
+
+TEST_F(DrawnTest, NorIsWhatAHookOfAChartDrewThere) {
+  engine = "helm";
+  const Package hooked = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: pre-install}}}}, "
+        "stringData: {{password: {}}}}}",
+        draws.password("db"));
+  };
+  put_secret("of-helm");
+  EXPECT_THAT(refusal(adopt_now(hooked)), HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_EQ(live("password"), "of-helm");
+  DeployOptions options{.no_hooks = true};
+  options.allowed.adopt = true;
+  const auto report = deploy(environment(), id, install_intent(rendering(hooked, {})), options, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(live("password"), "of-helm");
 }
 
 TEST_F(DrawnTest, WhatIsTakenFromTheAdoptedSecretIsNotDrawn) {

@@ -14,6 +14,7 @@
 #include "action/query/graph.h"
 #include "action/query/status.h"
 #include "action/recover/recover.h"
+#include "apply/marks.h"
 #include "encoding/yaml.h"
 #include "testing/client_with_logs.h"
 #include "testing/release_world.h"
@@ -199,18 +200,67 @@ TEST_F(HooksTest, AClaimWhosePolicyDeletesItIsMadeForEachRun) {
 }
 
 TEST_F(HooksTest, AClaimOfNobodysIsAdoptedAndNeverReplaced) {
-  for (const std::string_view events : {"pre-install", "pre-install,post-install"}) {
-    const std::string yaml = claim_hook(events, policy("hook-succeeded"));
+  for (const std::string_view moments : {"pre-install", "pre-install,post-install"}) {
+    const std::string yaml = claim_hook(moments, policy("hook-succeeded"));
     const std::string uid = put_by_helm(yaml);
     const auto report = install_now(config_map("a") + yaml, {.allowed = {.adopt = true}});
     ASSERT_TRUE(report.ok()) << report.error().to_line();
     EXPECT_EQ(report->plan.writes[0].kind, apply::ActionKind::Adopt) << report->plan.writes[0].reason;
-    EXPECT_EQ(uid_of("PersistentVolumeClaim", "data"), uid) << events;
+    EXPECT_EQ(uid_of("PersistentVolumeClaim", "data"), uid) << moments;
     EXPECT_THAT(writes(), Not(::testing::Contains("-data")));
     ASSERT_TRUE(uninstall_now().ok());
     cluster.drop({{"", "PersistentVolumeClaim"}, "default", "data"});
     writes();
   }
+}
+
+std::string secret_hook(std::string_view events, std::string_view key = "a2V5") {
+  return fmt::format(
+      "---\n{{apiVersion: v1, kind: Secret, metadata: {{name: key, annotations: {{helm.sh/hook: \"{}\", "
+      "helm.sh/hook-delete-policy: before-hook-creation}}}}, data: {{key: {}}}}}\n",
+      events, key);
+}
+
+// Keys of databases are made so.
+TEST_F(HooksTest, ASecretOfNobodysIsAdoptedAndGivenBack) {
+  const std::string uid = put_by_helm(secret_hook("pre-install", "b2xk"));
+  fail_job("post");
+  const std::string yaml =
+      config_map("a") + secret_hook("pre-install,post-install") + job("post", "post-install");
+  const auto failed = install_now(yaml, {.allowed = {.adopt = true}});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  EXPECT_EQ(cluster.find("Secret", "default", "key")->string_at({"data", "key"}), "a2V5");
+  cluster.set_after({});
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  EXPECT_EQ(cluster.find("Secret", "default", "key")->string_at({"data", "key"}), "b2xk");
+  EXPECT_EQ(cluster.find("Secret", "default", "key")->at_path({"metadata", "labels", apply::kPartOfLabel}),
+            nullptr);
+}
+
+TEST_F(HooksTest, AnAdoptedSecretIsNotReplacedLaterEither) {
+  const std::string yaml = secret_hook("pre-install,pre-upgrade");
+  const std::string uid = put_by_helm(yaml);
+  fail_job("post");
+  ASSERT_FALSE(
+      install_now(config_map("a") + yaml + job("post", "post-install"), {.allowed = {.adopt = true}}).ok());
+  cluster.set_after({});
+  // The same command again finishes it.
+  ASSERT_TRUE(
+      install_now(config_map("a") + yaml + job("post", "post-install"), {.allowed = {.adopt = true}}).ok());
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + yaml).ok());
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+}
+
+TEST_F(HooksTest, ASecretThatTheReleaseMadeIsStillMadeForEachRun) {
+  const std::string yaml = secret_hook("pre-install,pre-upgrade");
+  ASSERT_TRUE(install_now(config_map("a") + yaml).ok());
+  const std::string uid = uid_of("Secret", "key");
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + yaml).ok());
+  EXPECT_NE(uid_of("Secret", "key"), uid);
 }
 
 TEST_F(HooksTest, AJobOfNobodysThatIsMarkedToStayIsNotReplaced) {

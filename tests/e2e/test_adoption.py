@@ -1,4 +1,6 @@
 """Objects that had another manager, or have another name: adopting them, and one object under two API groups."""
+import json
+
 from harness import check, config_map, contains, equal, refused_when_written, test, workload
 from test_refusals import html_404, through
 
@@ -69,6 +71,32 @@ def adopting_the_same_restarts_nothing(t):
     after = t.kube.get("Deployment", t.ns, "web")
     equal(after["spec"]["template"], before["spec"]["template"])
     equal(after["spec"]["replicas"], 3, "what was scaled is the scaler's")
+
+
+@test
+def what_the_hooks_of_a_chart_made_is_adopted_and_given_back(t):
+    hook = {"annotations": {"helm.sh/hook": "pre-install", "helm.sh/hook-delete-policy": "before-hook-creation"}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", **hook},
+             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+
+    def key(value):
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", **hook}, "data": {"key": value}}
+
+    def uids():
+        return [t.kube.get(kind, t.ns, name)["metadata"]["uid"] for kind, name in (("PersistentVolumeClaim", "data"), ("Secret", "key"))]
+    made_by(t, "helm", claim)
+    made_by(t, "helm", key("b2xk"))
+    before = uids()
+    # The API server refuses it only when it is written: what comes before it is adopted by then.
+    broken = refused_when_written(t, "broken")
+    templates = {"templates/all.yaml": "\n---\n".join(json.dumps(each) for each in (claim, key("bmV3"), broken))}
+    chart = t.files("chart", {"Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\n", **templates})
+    t.refused("install", "shop", "-p", chart, "--adopt", code=None)
+    equal(uids(), before, "nothing was recreated")
+    equal(t.kube.get("Secret", t.ns, "key")["data"]["key"], "bmV3")
+    t.run("recover", "shop", "--undo", "--yes")
+    equal(uids(), before, "nor by undoing it")
+    equal(t.kube.get("Secret", t.ns, "key")["data"]["key"], "b2xk")
 
 
 @test

@@ -33,7 +33,7 @@ bool is_adopted(const apply::PlannedAction& action) {
          (action.kind == apply::ActionKind::Adopt || action.kind == apply::ActionKind::Replace);
 }
 
-// The Secrets that the plan adopts from nobody, as they are wanted.
+// The Secrets that the plan adopts from nobody, as they are wanted; those of hooks too.
 ObjectView adopted_secrets(const Look& look) {
   ObjectView view;
   for (const apply::PlannedAction& action : look.plan.writes) {
@@ -73,9 +73,13 @@ Result<Desired> render_again(const Environment& environment, const Look& look, c
   auto objects = look.rendered.again(variant, context);
   if (!objects.ok())
     return std::move(objects).error().with_frame("while rendering once more to see what is drawn");
-  if (look.rendered.package.engine == apply::kChartEngine) apply::take_chart_parts(*objects);
+  std::vector<release::RenderedObject> hooks;
+  if (look.rendered.package.engine == apply::kChartEngine)
+    hooks = std::move(apply::take_chart_parts(*objects).hooks);
   MIST_TRY_VOID(apply::take_tests(*objects));
-  return apply::prepare(*std::move(objects), look.state.id, environment.client, context);
+  MIST_TRY(apply::WithHooks wanted, apply::prepare_with_hooks(*std::move(objects), hooks, look.verb,
+                                                              look.state.id, environment.client, context));
+  return std::move(wanted.desired);
 }
 
 Status compare_with_deployed(const Environment& environment, Look& look, const DrawnRender& render,
@@ -98,8 +102,11 @@ Status compare_with_deployed(const Environment& environment, Look& look, const D
 void compare_with_live(Look& look, const ObjectView& adopted, const Desired& other_seed) {
   if (adopted.empty() || other_seed.empty()) return;
   const DrawnRender render{look.rendered.drawn, look.rendered.secrets, adopted};
+  ObjectView again;  // hooks too
+  for (const apply::DesiredObject& object : other_seed)
+    again.emplace(object.key, &object.rendered.object.value());
   for (render::DrawnChange& change :
-       adopted_changes(render, view_of_desired(other_seed), view_of_live(look, adopted), look.options.rotate))
+       adopted_changes(render, again, view_of_live(look, adopted), look.options.rotate))
     look.drawn_changes.push_back(std::move(change));
 }
 

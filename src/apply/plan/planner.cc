@@ -11,6 +11,7 @@
 #include "apply/marks.h"
 #include "apply/plan/admission_change.h"
 #include "apply/plan/finished_job.h"
+#include "apply/plan/hooks.h"
 #include "base/some_of.h"
 #include "base/text.h"
 
@@ -97,7 +98,8 @@ class Planner {
     const Value& wanted = object.rendered.object.value();
     const auto live = live_.find(object.key);
     const bool marked = live != live_.end() && is_marked_kept(live->second.value);
-    const bool kept = marked || !hook_kept_because(object.key, wanted, {}).empty();
+    const bool kept =
+        marked || first_write.recorded.adopted || !hook_kept_because(object.key, wanted, {}).empty();
     if (!kept || hook_goes(first_write, first)) {
       action.kind = ActionKind::Replace;
       return;
@@ -214,7 +216,8 @@ class Planner {
     return found == owned_by_uid_.end() ? nullptr : found->second;
   }
 
-  // A hook runs by being created, whatever is there of an earlier run.
+  // A hook runs by being created, whatever is there of an earlier run, but for what holds data that the run
+  // didn't make.
   void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
                 const InventoryItem* item) const {
     const Value& there = live.value;
@@ -238,7 +241,11 @@ class Planner {
           fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.recorded.revision);
       return;
     }
-    if (!hook_kept_because(object.key, there, {}).empty()) return decide(action, object, live, item);
+    // Data that somebody else made: keys, passwords. As long as it is known to be from before, it is kept.
+    const bool from_before = !is_ours || (item != nullptr && item->adopted);
+    if ((from_before && !hook_ends(object.key.group_kind)) ||
+        !hook_kept_because(object.key, there, {}).empty())
+      return decide(action, object, live, item);
     action.kind = ActionKind::Replace;
     action.adopting = !is_ours;
     action.reason = fmt::format("{}; {}", object.hook->words,
@@ -276,7 +283,8 @@ class Planner {
           action.recorded.adopted && (item == nullptr || item->fields_taken || own_namespace);
       if (item != nullptr) action.recorded.taken_from = item->taken_from;
       action.recorded.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
-      const bool again = owner == Whose::Ours && item != nullptr && !item->uid.empty() && !by_uid;
+      const bool again =
+          owner == Whose::Ours && item != nullptr && !item->uid.empty() && item->uid != action.uid;
       return compare(action, object, live, owner, again);
     }
     if (owner == Whose::Anothers) {
