@@ -17,6 +17,7 @@
 #include "apply/marks.h"
 #include "encoding/yaml.h"
 #include "testing/client_with_logs.h"
+#include "testing/recorded_events.h"
 #include "testing/release_world.h"
 
 namespace mist::action {
@@ -462,6 +463,32 @@ TEST_F(HooksTest, OfUninstallRunAroundIt) {
   EXPECT_THAT((std::vector<std::string>(done.begin() + 3, done.end())),
               ElementsAre("+after", "+after-2", "-after", "-after-2"));
   EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+// On the way back to Helm, say.
+TEST_F(HooksTest, OfUninstallAreWarnedOfWhereAllElseStays) {
+  const std::string kept =
+      "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {mistletoe.dev/keep: "
+      "'true'}}}\n";
+  const auto warned = [&](const std::string& yaml, const UninstallOptions& options) {
+    EXPECT_TRUE(install_now(yaml).ok());
+    testing::RecordedEvents heard;
+    const Environment here{cluster, clock, random, heard, "tester"};
+    EXPECT_TRUE(plan_uninstall(here, id, options, Context()).ok());
+    EXPECT_TRUE(uninstall_now({.rules = {}, .no_hooks = true}).ok());
+    return heard.has("every object of release default/web stays, but the chart's delete hooks run");
+  };
+  const std::string hooks =
+      job("up", "pre-install") + job("before", "pre-delete") + job("after", "post-delete");
+  for (const bool dry_run : {true, false}) {
+    UninstallOptions options;
+    options.dry_run = dry_run;
+    EXPECT_TRUE(warned(kept + hooks, options));
+    EXPECT_FALSE(warned(kept + config_map("goes") + hooks, options));
+    EXPECT_FALSE(warned(kept + job("up", "pre-install"), options));
+    options.no_hooks = true;
+    EXPECT_FALSE(warned(kept + hooks, options));
+  }
 }
 
 // A backup, say: a claim, and a Job that fills it.

@@ -12,6 +12,7 @@
 #include "action/uninstall_run.h"
 #include "apply/plan/asked_deletes.h"
 #include "apply/plan/observe.h"
+#include "base/some_of.h"
 #include "base/text.h"
 #include "release/command_text.h"
 
@@ -178,6 +179,28 @@ Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState
   return plan;
 }
 
+// A user who marks every object to be kept, on the way back to Helm, doesn't expect that a chart's own
+// cleanup deletes them.
+void warn_of_hooks_beside_kept(const Environment& environment, const UninstallPlan& plan) {
+  constexpr std::size_t kShown = 3;
+  std::set<ObjectKey> hooks;
+  for (const InventoryItem& item : plan.state.owned())
+    if (item.hook) hooks.insert(item.key);
+  std::size_t kept = 0;
+  for (const PlannedAction& action : plan.removals) {
+    if (hooks.contains(action.key)) continue;
+    if (action.kind == ActionKind::Delete) return;
+    ++kept;
+  }
+  if (kept == 0 || plan.hooks.empty()) return;
+  std::vector<std::string> names;
+  for (const apply::DesiredObject& hook : plan.hooks) names.push_back(hook.key.display());
+  environment.events.warn(fmt::format(
+      "every object of release {} stays, but the chart's delete hooks run and may delete what they clean up: "
+      "{}; --no-hooks leaves them out",
+      plan.id.display(), some_of(std::move(names), kShown)));
+}
+
 }  // namespace
 
 std::size_t UninstallPlan::deletes() const {
@@ -197,6 +220,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
                                      const UninstallOptions& options, const Context& context) {
   MIST_TRY(UninstallPlan plan, look_and_plan(environment, std::move(state), options, context));
   warn_of_keeper(environment, plan.state, KeptChange::Uninstall, context);
+  warn_of_hooks_beside_kept(environment, plan);
   if (options.dry_run) return plan;
   OwnWrites own;
   own.add(plan.removals);
