@@ -465,6 +465,64 @@ TEST_F(HooksTest, OfUninstallRunAroundIt) {
   EXPECT_THAT(cluster.objects(), IsEmpty());
 }
 
+struct HelmsHooksTest : HooksTest {
+  static std::string of_helm(std::string yaml) {
+    const std::string_view marks =
+        "labels: {app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: web}, ";
+    return yaml.insert(yaml.find("annotations: "), marks);
+  }
+  void adopt() {
+    put_by_helm(config_map("a"));
+    ASSERT_TRUE(install_now(config_map("a") + hooks, {.allowed = {.adopt = true}, .no_hooks = true}).ok());
+    writes();
+  }
+  const std::string up = of_helm(job("up", "pre-upgrade"));
+  const std::string before = of_helm(job("before", "pre-delete"));
+  const std::string hooks = up + before;
+};
+
+TEST_F(HelmsHooksTest, RunAgainInAReleaseThatWasHelms) {
+  put_by_helm(up);
+  put_by_helm(before);
+  adopt();
+  const auto report = upgrade_now(config_map("a", "y") + hooks);
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_THAT(writes(), ElementsAre("-up", "+up", "+a"));
+  ASSERT_TRUE(uninstall_now().ok());
+  EXPECT_THAT(cluster.objects(), IsEmpty());
+}
+
+TEST_F(HelmsHooksTest, AreRefusedInAReleaseThatWasNot) {
+  put_by_helm(up);
+  put_by_helm(before);
+  ASSERT_TRUE(install_now(config_map("a") + hooks).ok());
+  const auto report = upgrade_now(config_map("a", "y") + hooks);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(report.error().hint, "take it into the release with --adopt, or run no hooks with --no-hooks");
+  const Status uninstalled = uninstall_now();
+  ASSERT_FALSE(uninstalled.ok());
+  EXPECT_THAT(uninstalled.error().hint, HasSubstr("mistctl uninstall web"));
+  EXPECT_THAT(uninstalled.error().hint, HasSubstr("--no-hooks"));
+  EXPECT_THAT(uninstalled.error().hint, Not(HasSubstr("--adopt")));
+}
+
+TEST_F(HelmsHooksTest, AreNotWhatMerelyHasTheirName) {
+  adopt();
+  const auto with = [&](std::string yaml, std::string_view from, std::string_view to) {
+    yaml.replace(yaml.find(from), from.size(), to);
+    return yaml;
+  };
+  for (const std::string& other :
+       {with(up, "pre-upgrade", "post-upgrade"), with(up, "instance: web", "instance: other"),
+        with(up, "annotations: {", "annotations: {meta.helm.sh/release-name: web, ")}) {
+    put_by_helm(other);
+    const auto report = upgrade_now(config_map("a", "y") + hooks);
+    EXPECT_FALSE(report.ok()) << other;
+    cluster.drop({{"batch", "Job"}, "default", "up"});
+  }
+}
+
 // On the way back to Helm, say.
 TEST_F(HooksTest, OfUninstallAreWarnedOfWhereAllElseStays) {
   const std::string kept =

@@ -94,8 +94,11 @@ class HookRunner {
     std::erase_if(owned, [&](const InventoryItem& item) {
       return std::ranges::find(hooks, item.key, &apply::DesiredObject::key) == hooks.end();
     });
-    MIST_TRY(apply::Plan plan, apply::make_plan(plan_.id, std::move(hooks), owned, live, revision,
-                                                {.resumes = is_uninstalling(plan_.state) ? revision : -1}));
+    MIST_TRY(apply::Plan plan,
+             apply::make_plan(plan_.id, std::move(hooks), owned, live, revision,
+                              {.was_helms = apply::has_adopted(plan_.id, plan_.state.owned()),
+                               .resumes = is_uninstalling(plan_.state) ? revision : -1}));
+    hint_at_no_hooks(plan);
     MIST_TRY_VOID(apply::refuse_conflicts(plan));
     Activity activity(environment_.events, fmt::format("running {}", plural(plan.writes.size(), "hook")));
     apply::Execution done = apply::execute_writes(
@@ -113,6 +116,16 @@ class HookRunner {
   }
 
  private:
+  // The flags by which a deployment writes over what is in the way aren't there.
+  void hint_at_no_hooks(apply::Plan& plan) const {
+    for (PlannedAction& write : plan.writes) {
+      if (write.kind != ActionKind::Conflict || write.refusal.cause == apply::ConflictCause::Deleting)
+        continue;
+      write.refusal.hint = fmt::format("delete it if nobody needs it, or go without the hooks: {}",
+                                       release::command_text("uninstall", plan_.id, "--no-hooks"));
+    }
+  }
+
   LeftByHooks left_by(const apply::Plan& plan, const apply::Execution& done, Containers& containers) const {
     LeftByHooks left;
     std::set<std::string> go;

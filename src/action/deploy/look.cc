@@ -269,6 +269,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.only_looks = look.only_looks;
   rules.resumes = look.rendered.hooks_resume;
   rules.made_namespace = look.made_namespace;
+  rules.was_helms = apply::has_adopted(look.state.id, owned);
   rules.unreadable = look.unconverted;
   rules.recorded = recorded_objects(look.state);
   rules.adopted_in_vain = look.adopted_in_vain();

@@ -202,6 +202,13 @@ bool is_owned(const InventoryItem& item, const Value& live, std::string_view par
   return !item.hook && !item.uid.empty() && item.uid == live.string_at({"metadata", "uid"});
 }
 
+bool has_adopted(const Owner& owner, const std::vector<InventoryItem>& owned) {
+  return std::ranges::any_of(owned, [&](const InventoryItem& item) {
+    const bool own_namespace = item.key.group_kind == apimachinery::kNamespace && item.key.name == owner.ns;
+    return item.adopted && item.taken_from.empty() && !own_namespace;
+  });
+}
+
 Status refuse_conflicts(const Plan& plan) {
   constexpr std::size_t kShown = 20;
   std::optional<Error> failure;

@@ -148,6 +148,8 @@ struct PlanRules {
   std::set<ObjectKey> adopted_in_vain = {};
   std::string kubectl = "kubectl";  ///< in hints: kube::Client::kubectl()
   bool only_looks = false;  ///< nothing is to be written: who may not write is shown the plan all the same
+  /// Jobs and Pods that Helm left of hooks are deleted when these run again: has_adopted().
+  bool was_helms = false;
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it
   /// Jobs that removed themselves when they had ended, and are wanted as they were (finished_job.h).
   std::set<ObjectKey> finished_jobs = {};
@@ -250,6 +252,10 @@ std::vector<InventoryItem> inventory_of(const Plan& plan);
 /// marking an object takes the right to write that object.
 inline constexpr std::string_view kUnmarked =
     "it does not carry the release's label any more, so nothing but the record says that it is the release's";
+
+/// Whether objects of the release were there before it: another tool made them. Its own namespace, which is
+/// adopted without asking, doesn't count.
+bool has_adopted(const Owner& owner, const std::vector<InventoryItem>& owned);
 
 /// Why this object isn't removed by pruning or uninstalling; empty: it may be.
 std::string_view kept_because(const ObjectKey& key, const Value* live, const PruneRules& rules);

@@ -18,6 +18,9 @@
 namespace mist::apply {
 namespace {
 
+// As helm's `install` and `upgrade` mark what they make, but for hooks.
+constexpr std::string_view kHelmRelease = "meta.helm.sh/release-name";
+
 // The owner of a live object, by its marks.
 enum class Whose : std::uint8_t { Ours, Nobodys, Anothers };
 
@@ -216,6 +219,26 @@ class Planner {
     return found == owned_by_uid_.end() ? nullptr : found->second;
   }
 
+  // A Job or a Pod that Helm left of a hook which the release has now. It says so itself, for Helm marks no
+  // hooks as its own.
+  static bool is_helms_hook(const DesiredObject& object, const Value& there) {
+    const Value& wanted = object.rendered.object.value();
+    const auto text = [](const Value& of, std::string_view map, std::string_view name) {
+      return of.string_at({"metadata", map, name});
+    };
+    constexpr std::string_view kInstance = "app.kubernetes.io/instance";
+    const std::string_view event = text(there, "annotations", apimachinery::kHookAnnotation);
+    const std::string_view instance = text(there, "labels", kInstance);
+    const bool by_helm = text(there, "labels", "app.kubernetes.io/managed-by") == "Helm" ||
+                         std::ranges::any_of(apimachinery::managed_fields(there), [](const Value& entry) {
+                           return entry.string_at("manager") == "helm";
+                         });
+    return hook_ends(object.key.group_kind) && !event.empty() && by_helm &&
+           event == text(wanted, "annotations", apimachinery::kHookAnnotation) &&
+           (instance.empty() || instance == text(wanted, "labels", kInstance)) &&
+           text(there, "annotations", kHelmRelease).empty();
+  }
+
   // A hook runs by being created, whatever is there of an earlier run, but for what holds data that the run
   // didn't make.
   void run_hook(PlannedAction& action, const DesiredObject& object, const LiveObject& live,
@@ -223,8 +246,8 @@ class Planner {
     const Value& there = live.value;
     const Whose owner = whose(there);
     const bool is_ours = owner == Whose::Ours;
-    if (!is_ours && !(owner == Whose::Nobodys && rules_.allowed.adopt))
-      return decide(action, object, live, item);
+    const bool may_run = rules_.allowed.adopt || (rules_.was_helms && is_helms_hook(object, there));
+    if (!is_ours && !(owner == Whose::Nobodys && may_run)) return decide(action, object, live, item);
     const bool terminating = apimachinery::is_terminating(there);
     action.recorded.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
     if (live.whole) action.differences = real_differences(action, object, there);
@@ -294,7 +317,7 @@ class Planner {
       action.recorded.taken_from = rules_.allowed.take_over_from->display();
       action.reason = fmt::format("it is taken over from release {}", action.recorded.taken_from);
     } else {
-      if (!own_namespace && !rules_.allowed.adopt) return refuse_nobodys(action, there);
+      if (!own_namespace && !rules_.allowed.adopt) return refuse_nobodys(action, object, there);
       action.recorded.adopted = !(own_namespace && rules_.made_namespace);
       action.reason = own_namespace ? "it is the release's own namespace and is adopted"
                                     : "it belongs to no release and is adopted";
@@ -484,12 +507,13 @@ class Planner {
     action.refusal.hint = std::move(hint);
   }
 
-  void refuse_nobodys(PlannedAction& action, const Value& live) const {
-    // As helm's `install` and `upgrade` mark what they make.
-    const std::string_view helm = live.string_at({"metadata", "annotations", "meta.helm.sh/release-name"});
+  void refuse_nobodys(PlannedAction& action, const DesiredObject& object, const Value& live) const {
+    const std::string_view helm = live.string_at({"metadata", "annotations", kHelmRelease});
     if (helm.empty())
       return conflict(action, ConflictCause::Foreign, "it exists already and belongs to no release",
-                      "take it into the release with --adopt, or give the release's object another name");
+                      fmt::format("take it into the release with --adopt, or {}",
+                                  object.hook ? "run no hooks with --no-hooks"
+                                              : "give the release's object another name"));
     const std::string_view ns = live.string_at({"metadata", "annotations", "meta.helm.sh/release-namespace"});
     conflict(
         action, ConflictCause::Foreign,
