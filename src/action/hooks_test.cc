@@ -737,6 +737,26 @@ TEST_F(ChartHooksTest, AreNotLookedForInCrds) {
   EXPECT_THAT(state->deployed->hooks, IsEmpty());
 }
 
+TEST_F(ChartHooksTest, ThatAreNotOfTheReleaseAreLeftToTheirOwnerWithAFlag) {
+  const std::map<std::string, std::string> files{{"chart/crds/thing.yaml", definition}};
+  const auto refused = [&](const release::ReleaseId& other) {
+    const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
+      MIST_TRY(auto objects, package::parse_objects(files, events));
+      return RenderedRelease{.package = {"test:1", "test", "1", "sha256:1", "helm"},
+                             .user_values = encoding::Value::object(),
+                             .objects = std::move(objects)};
+    };
+    const auto report = deploy(environment(), other, install_intent(render), {}, Context());
+    EXPECT_FALSE(report.ok());
+    return report.ok() ? std::string() : report.error().hint;
+  };
+  cluster.put(*encoding::parse_yaml(definition), "helm");
+  EXPECT_EQ(refused(id), "leave it as it is with --skip-crds, or take it into the release with --adopt");
+  cluster.drop({apimachinery::kCustomResourceDefinition, "", "things.example.com"});
+  writes_of(files);
+  EXPECT_EQ(refused({"default", "second"}), "leave it to its owner with --skip-crds");
+}
+
 // As with Helm: only crds/ comes first, and a template may be in a directory of that name.
 TEST_F(ChartHooksTest, ComeBeforeTheDefinitionsOfTemplates) {
   EXPECT_THAT(writes_of({{"chart/templates/crds/thing.yaml", definition},

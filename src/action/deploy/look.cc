@@ -238,6 +238,18 @@ void hint_at_undoing(Look& look) {
   }
 }
 
+// Helm passes over the definitions of crds/ that exist: the second release of a chart is nothing unusual.
+void hint_at_skip_crds(Look& look) {
+  for (apply::PlannedAction& write : look.plan.writes) {
+    if (write.kind != ActionKind::Conflict || write.refusal.cause != apply::ConflictCause::Foreign ||
+        !apply::is_chart_definition(look.plan.desired[write.desired].rendered))
+      continue;
+    write.refusal.hint = write.live.marks.part_of.empty() && write.owner.empty()
+                             ? "leave it as it is with --skip-crds, or take it into the release with --adopt"
+                             : "leave it to its owner with --skip-crds";
+  }
+}
+
 // A rollback goes back beyond these adoptions, but no record has the earlier states of the objects.
 void note_untold_adoptions(Look& look) {
   for (apply::PlannedAction& removal : look.plan.removals) {
@@ -278,6 +290,10 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
                                        look.state.next_revision(), rules, look.waiting));
   MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
   note_untold_adoptions(look);
+  // A recorded revision is applied as it is.
+  const bool rendered_chart =
+      look.rendered.restores < 0 && look.rendered.package.engine == apply::kChartEngine;
+  if (rendered_chart) hint_at_skip_crds(look);
   if (look.asks_about_changes) apply::ask_about_all_changes(look.plan);
   MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, rules, context));
   MIST_TRY(look.containers,
@@ -292,8 +308,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   else if (look.rendered.restores >= 0)
     hint_at_undoing(look);
   // A recorded revision was checked when it was made.
-  const bool rendered = look.rendered.restores < 0;
-  if (rendered && look.rendered.package.engine == apply::kChartEngine && !look.options.force_crds)
+  if (rendered_chart && !look.options.force_crds)
     MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
   MIST_TRY_VOID(check_namespaces(environment, look, context));
   if (look.leaves_refused) {
