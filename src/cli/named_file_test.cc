@@ -26,6 +26,14 @@ TEST(NamedFile, StandardInputIsReadOnce) {
   EXPECT_EQ(read_named_file(fake.world, file, 3).error().kind, ErrorKind::Invalid);
 }
 
+TEST(NamedFile, AnAddressIsNotFetched) {
+  testing::FakeWorld fake;
+  const auto read = read_named_file(fake.world, "https://example.com/values.yaml", 100);
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().hint, HasSubstr("download it"));
+  EXPECT_EQ(read_named_file(fake.world, "values.yaml", 100).error().hint.find("download"), std::string::npos);
+}
+
 TEST(NamedFile, NoCommandTakesAnEmptyInputForWhatWasReadBefore) {
   testing::FakeWorld fake;
   const std::string directory = (fake.home.path() / "draft").string();
