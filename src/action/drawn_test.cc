@@ -383,6 +383,7 @@ TEST_F(DrawnTest, NorIsWhatAHookOfAChartDrewThere) {
   engine = "helm";
   const Package hooked = [](Draws& draws) {
     return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n"
         "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: pre-install}}}}, "
         "stringData: {{password: {}}}}}",
         draws.password("db"));
