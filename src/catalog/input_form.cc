@@ -1,9 +1,10 @@
 #include "catalog/input_form.h"
 
 #include <algorithm>
-#include <charconv>
+#include <unordered_set>
 
 #include "base/text.h"
+#include "catalog/schema_parts.h"
 #include "encoding/json.h"
 
 namespace mist::catalog {
@@ -14,13 +15,18 @@ using encoding::Value;
 constexpr std::size_t kMostFields = 100;
 constexpr std::size_t kMostChoices = 100;
 constexpr std::size_t kLongestAnswer = 4000;
-constexpr int kDeepest = 4, kDeepestSecret = 16;
+constexpr std::size_t kDeepest = 4;
 
-InputType type_of(const Value& schema) {
-  const std::string_view type = schema.string_at("type");
-  if (const Value* const choices = schema.find("enum");
+std::string_view text_at(const SchemaParts& parts, std::string_view keyword) {
+  const Value* const found = parts.find(keyword);
+  return found != nullptr && found->is_string() ? std::string_view(found->as_string()) : std::string_view();
+}
+
+InputType type_of(const SchemaParts& parts) {
+  if (const Value* const choices = parts.find("enum");
       choices != nullptr && choices->is_array() && choices->size() <= kMostChoices)
     return InputType::Choice;
+  const std::string_view type = text_at(parts, "type");
   if (type == "string") return InputType::Text;
   if (type == "integer") return InputType::Integer;
   if (type == "number") return InputType::Number;
@@ -28,65 +34,68 @@ InputType type_of(const Value& schema) {
   return InputType::Json;
 }
 
-std::optional<double> bound_at(const Value& schema, std::string_view key) {
-  const Value* const found = schema.find(key);
+std::optional<double> bound_at(const SchemaParts& parts, std::string_view keyword) {
+  const Value* const found = parts.find(keyword);
   return found != nullptr && found->is_number() ? std::optional(found->as_double()) : std::nullopt;
 }
 
-bool asks_for(const Value& schema, std::string_view key) {
-  const Value* const list = schema.find("required");
-  return list != nullptr && list->is_array() && std::ranges::any_of(list->as_array(), [&](const Value& each) {
-           return each.is_string() && each.as_string() == key;
-         });
+bool has_members(const SchemaParts& parts) {
+  return std::ranges::any_of(parts.sure, [](const Value* part) {
+    const Value* const members = part->find("properties");
+    return members != nullptr && members->is_object() && !members->empty();
+  });
 }
 
-bool is_secret(const Value& schema) {
-  return schema.string_at("format") == "password" || schema.is_true_at("writeOnly");
-}
+class FormReader {
+ public:
+  explicit FormReader(const Value& schema) : schema_(schema) {}
 
-// Itself, or in what it is made of: what is typed there stands in the page's address.
-bool holds_secrets(const Value& schema, int depth = 0) {
-  if (is_secret(schema)) return true;
-  if (depth == kDeepestSecret) return false;
-  for (const std::string_view part : {"items", "additionalProperties"})
-    if (const Value* const inner = schema.find(part);
-        inner != nullptr && inner->is_object() && holds_secrets(*inner, depth + 1))
-      return true;
-  const Value* const members = schema.find("properties");
-  return members != nullptr && members->is_object() &&
-         std::ranges::any_of(members->as_object(), [&](const Value::Member& each) {
-           return each.value.is_object() && holds_secrets(each.value, depth + 1);
-         });
-}
-
-void add_fields(const Value& schema, const std::vector<std::string>& path, bool needed,
-                std::vector<InputField>& fields) {
-  const Value* const members = schema.find("properties");
-  if (members == nullptr || !members->is_object()) return;
-  for (const auto& [key, member] : members->as_object()) {
-    if (fields.size() == kMostFields) return;
-    std::vector<std::string> below = path;
-    below.push_back(key);
-    const bool is_needed = needed && asks_for(schema, key);
-    const Value* const inner = member.find("properties");
-    if (inner != nullptr && inner->is_object() && !inner->empty() &&
-        below.size() < static_cast<std::size_t>(kDeepest)) {
-      add_fields(member, below, is_needed, fields);
-      continue;
-    }
-    InputField field{.path = below,
-                     .name = join(below, "."),
-                     .type = type_of(member),
-                     .description = std::string(member.string_at("description")),
-                     .least = bound_at(member, "minimum"),
-                     .most = bound_at(member, "maximum"),
-                     .is_secret = holds_secrets(member)};
-    if (field.type == InputType::Choice) field.choices = member.find("enum")->as_array();
-    if (const Value* const fallback = member.find("default")) field.fallback = *fallback;
-    field.is_needed = is_needed && field.fallback.is_null();
-    fields.push_back(std::move(field));
+  std::vector<InputField> read() {
+    read_members(schema_.root(), {}, true);
+    return std::move(fields_);
   }
-}
+
+ private:
+  void read_members(const SchemaParts& object, const std::vector<std::string>& path, bool needed) {
+    std::unordered_set<std::string_view> seen;
+    for (const Value* const part : object.sure) {
+      const Value* const members = part->find("properties");
+      if (members == nullptr || !members->is_object()) continue;
+      for (const Value::Member& each : members->as_object()) {
+        if (fields_.size() == kMostFields) return;
+        if (seen.insert(each.key).second) read_member(object, each.key, path, needed);
+      }
+    }
+  }
+
+  void read_member(const SchemaParts& object, const std::string& key, std::vector<std::string> path,
+                   bool needed) {
+    const SchemaParts parts = schema_.member(object, key);
+    path.push_back(key);
+    needed = needed && schema_.requires_member(object, key);
+    if (has_members(parts) && path.size() < kDeepest)
+      read_members(parts, path, needed);
+    else
+      fields_.push_back(field_of(parts, path, needed));
+  }
+
+  InputField field_of(const SchemaParts& parts, const std::vector<std::string>& path, bool needed) const {
+    InputField field{.path = path,
+                     .name = join(path, "."),
+                     .type = type_of(parts),
+                     .description = std::string(text_at(parts, "description")),
+                     .least = bound_at(parts, "minimum"),
+                     .most = bound_at(parts, "maximum"),
+                     .is_secret = schema_.holds_secrets(parts)};
+    if (field.type == InputType::Choice) field.choices = parts.find("enum")->as_array();
+    if (const Value* const fallback = parts.find("default")) field.fallback = *fallback;
+    field.is_needed = needed && field.fallback.is_null();
+    return field;
+  }
+
+  InputSchema schema_;
+  std::vector<InputField> fields_;
+};
 
 struct Taken {
   Value value = {};
@@ -196,11 +205,7 @@ Markup control(const InputField& field, const std::string& answer, const Markup&
 
 }  // namespace
 
-std::vector<InputField> input_fields(const Value& schema) {
-  std::vector<InputField> fields;
-  add_fields(schema, {}, true, fields);
-  return fields;
-}
+std::vector<InputField> input_fields(const Value& schema) { return FormReader(schema).read(); }
 
 FilledInputs fill_inputs(const std::vector<InputField>& fields, const FormAnswers& answers) {
   FilledInputs filled;

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
+
+#include "base/fs.h"
 #include "encoding/json.h"
+#include "encoding/yaml.h"
+#include "testing/source_dir.h"
 
 namespace mist::catalog {
 namespace {
@@ -98,6 +104,116 @@ TEST(InputForm, TakesNoSecretsWithinOtherInputs) {
   EXPECT_TRUE(fields[0].is_secret);
   EXPECT_TRUE(fields[1].is_secret);
   EXPECT_FALSE(fields[2].is_secret);
+}
+
+std::vector<std::string> secrets_of(const Value& schema) {
+  std::vector<std::string> names;
+  for (const InputField& each : input_fields(schema))
+    if (each.is_secret) names.push_back(each.name);
+  return names;
+}
+
+TEST(InputForm, FollowsReferencesToSecretsAndTypes) {
+  const Value schema = json(R"({"properties": {
+    "root": {"description": "Of root", "$ref": "#/$defs/password"},
+    "users": {"type": "array", "items": {"$ref": "#/$defs/user"}},
+    "database": {"$ref": "#/$defs/user"},
+    "image": {"$ref": "#/$defs/image", "default": "a:1"},
+    "list": {"$ref": "#/$defs/list"}},
+    "$defs": {
+      "password": {"type": "string", "writeOnly": true},
+      "user": {"type": "object", "required": ["name"],
+               "properties": {"name": {"type": "string"}, "key": {"$ref": "#/$defs/password"}}},
+      "image": {"type": "string"},
+      "list": {"properties": {"next": {"$ref": "#/$defs/list"}, "of": {"enum": ["a"]}}}}})");
+  EXPECT_THAT(secrets_of(schema), ElementsAre("root", "users", "database.key"));
+  const auto fields = input_fields(schema);
+  EXPECT_THAT(names_of(fields),
+              ElementsAre("root", "users", "database.name", "database.key", "image", "list.next.next.next",
+                          "list.next.next.of", "list.next.of", "list.of"));
+  EXPECT_EQ(fields[0].description, "Of root");
+  const FilledInputs filled = fill_inputs(fields, {{"image", "a:2"}, {"list.of", "\"a\""}});
+  EXPECT_EQ(encoding::to_json(filled.values), R"({"image":"a:2","list":{"of":"a"}})");
+}
+
+TEST(InputForm, FindsSecretsBelowEachKeyword) {
+  for (
+      const char* pattern :
+      {R"({"properties": {"a": {"allOf": [{"$ref": "#/$defs/s"}]}}})",
+       R"({"properties": {"a": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/s"}]}}})",
+       R"({"properties": {"a": {"oneOf": [{"items": {"$ref": "#/$defs/s"}}]}}})",
+       R"({"properties": {"a": {"prefixItems": [{"$ref": "#/$defs/s"}]}}})",
+       R"({"properties": {"a": {"patternProperties": {"x": {"$ref": "#/$defs/s"}}}}})",
+       R"({"properties": {"a": {"if": {}, "then": {"$ref": "#/$defs/s"}}}})",
+       R"({"properties": {"a": {"type": "string"}}, "patternProperties": {"a": {"$ref": "#/$defs/s"}}})",
+       R"({"properties": {"a": {"type": "string"}}, "allOf": [{"properties": {"a": {"$ref": "#/$defs/s"}}}]})",
+       R"({"properties": {"a": {"type": "string"}}, "anyOf": [{"additionalProperties": {"$ref": "#/$defs/s"}}]})",
+       R"({"properties": {"a": {"type": "object", "writeOnly": true, "properties": {"b": {"type": "string"}}}}})",
+       R"({"properties": {"a": {"$ref": "#/$defs/o", "properties": {"b": {"type": "string"}}}}})"}) {
+    Value schema = json(pattern);
+    schema.set("$defs", json(R"({"s": {"type": "string", "format": "password"}, "o": {"writeOnly": true}})"));
+    EXPECT_EQ(secrets_of(schema).size(), 1U) << pattern;
+    schema.set("$defs", json(R"({"s": {"type": "string"}, "o": {"type": "object"}})"));
+    schema["properties"]["a"].erase("writeOnly");
+    EXPECT_THAT(secrets_of(schema), IsEmpty()) << pattern;
+  }
+}
+
+TEST(InputForm, WhatItCannotSeeIsASecret) {
+  for (const char* reference :
+       {"#password", "other.json", "#/$defs/none", "#/%24defs/s", "https://a.example/s"}) {
+    const Value schema = json(fmt::format(
+        R"({{"properties": {{"a": {{"$ref": "{}"}}, "b": {{"type": "string"}}}}, "$defs": {{"s": {{}}}}}})",
+        reference));
+    EXPECT_THAT(secrets_of(schema), ElementsAre("a")) << reference;
+  }
+  EXPECT_THAT(secrets_of(json(R"({"properties": {"a": {"$dynamicRef": "#s"}, "b": {"type": "string"}}})")),
+              ElementsAre("a"));
+  // Deep inside, or beyond very many parts.
+  std::string deep = R"({"format": "password"})";
+  for (int i = 0; i < 60; ++i) deep = fmt::format(R"({{"items": {}}})", deep);
+  EXPECT_THAT(secrets_of(json(fmt::format(R"({{"properties": {{"a": {}}}}})", deep))), ElementsAre("a"));
+  Value parts = Value::array();
+  for (int i = 0; i < 1000; ++i) parts.push_back(Value::object({{"minLength", Value(1)}}));
+  EXPECT_THAT(secrets_of(Value::object(
+                  {{"properties", Value::object({{"a", Value::object({{"allOf", std::move(parts)}})}})}})),
+              ElementsAre("a"));
+}
+
+TEST(InputForm, ReferencesThatDoubleOrGoInCirclesEnd) {
+  Value defs = Value::object();
+  for (int i = 0; i < 100; ++i)
+    defs.set(fmt::format("d{}", i),
+             json(fmt::format(R"({{"allOf": [{{"$ref": "#/$defs/d{0}"}}, {{"$ref": "#/$defs/d{0}"}}],
+                                   "items": {{"anyOf": [{{"$ref": "#/$defs/d{0}"}}, {{"$ref": "#"}}]}}}})",
+                              (i + 1) % 100)));
+  Value schema = json(R"({"properties": {"a": {"$ref": "#/$defs/d0"}, "b": {"$ref": "#"}}})");
+  schema.set("$defs", std::move(defs));
+  EXPECT_EQ(names_of(input_fields(schema)).front(), "a");
+}
+
+// Passwords never stand in an address.
+TEST(InputForm, KnowsTheSecretsOfOurPackages) {
+  const std::map<std::string, std::vector<std::string>> known{
+      {"mariadb", {"users", "rootPassword"}},
+      {"microservice", {"database.password", "cache.password"}},
+      {"postgresql", {"users"}},
+      {"redis", {"users", "adminPassword"}}};
+  std::size_t looked_at = 0;
+  for (const auto& each : std::filesystem::directory_iterator(testing::source_dir() / "packages")) {
+    const auto text = HostFileSystem().read(each.path() / "mistletoe.yaml");
+    if (!text.ok()) continue;
+    const auto document = encoding::parse_yaml(*text);
+    ASSERT_TRUE(document.ok()) << each.path();
+    const Value* inputs = document->find("inputs");
+    if (inputs == nullptr) inputs = document->at_path({"spec", "inputs"});
+    if (inputs == nullptr) continue;
+    ++looked_at;
+    const auto found = known.find(each.path().filename().string());
+    EXPECT_EQ(secrets_of(*inputs), found == known.end() ? std::vector<std::string>() : found->second)
+        << each.path();
+  }
+  EXPECT_GE(looked_at, 10U);
 }
 
 TEST(InputForm, LabelsEachFieldAndMarksMistakes) {

@@ -1,5 +1,6 @@
 #pragma once
-// Words for a violated JSON Schema keyword. Internal to encoding. Pure; any thread.
+// Words for a violated JSON Schema keyword, and the places in a schema that pointers and references name.
+// Pure; any thread.
 
 #include <string>
 #include <string_view>
