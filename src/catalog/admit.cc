@@ -165,8 +165,10 @@ void take_metadata(const package::Metadata& metadata, PackageFacts& facts) {
     facts.dependencies.push_back({clipped(each.name, kLongestRange), clipped(each.version, kLongestRange)});
 }
 
-void take_inputs(const package::Metadata& metadata, PackageFacts& facts) {
+// `engine`: what renders it; null: nothing, or it runs by itself.
+void take_inputs(const package::Metadata& metadata, const package::EngineKind* engine, PackageFacts& facts) {
   facts.inputs = inputs_of(metadata);
+  facts.takes_name = package::has_chart_values(engine);
   facts.defaults = metadata.values_file;
   if (facts.defaults.empty() && metadata.defaults.is_object() && !metadata.defaults.empty())
     facts.defaults = encoding::to_yaml(metadata.defaults);
@@ -251,7 +253,7 @@ Result<Admitted> admit(const registry::PackageTree& tree, const std::string& pac
   // Inputs and defaults, as the engine of both kinds has them.
   if (const auto metadata = package::tree_metadata(files, engine, package, version.to_string());
       metadata.ok())
-    take_inputs(*metadata, admitted.facts);
+    take_inputs(*metadata, engine, admitted.facts);
   admitted.readme = readme_of(files);
   return admitted;
 }
@@ -292,7 +294,7 @@ Result<Admitted> admit_module(const SubmittedModule& submitted, const std::strin
     MIST_TRY(facts.k3, k3_of(facts, package, version));
   }
   facts.format = kind == wasm::BinaryKind::Module ? kModuleFormat : kComponentFormat;
-  take_inputs(*metadata, facts);
+  take_inputs(*metadata, package::find_engine(metadata->engine), facts);
   admitted.readme = readme_of(submitted.beside);
   return admitted;
 }

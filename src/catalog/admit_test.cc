@@ -67,6 +67,7 @@ TEST(Admit, ReadsAKube) {
   EXPECT_EQ(found->facts.description, "One");
   EXPECT_EQ(found->readme, "# Hi\n");
   EXPECT_EQ(found->facts.dependencies.at(0).name, "disk");
+  EXPECT_FALSE(found->facts.takes_name);
   EXPECT_THAT(found->facts.files, ElementsAre("K3.yaml", "README.md", "manifests/a.yaml"));
   EXPECT_EQ(PackageFacts::from_value(found->facts.to_value()).to_value(), found->facts.to_value());
 }
@@ -80,6 +81,7 @@ TEST(Admit, ReadsAChart) {
   ASSERT_TRUE(found.ok()) << found.error().to_line();
   EXPECT_EQ(found->facts.format, "Helm chart");
   EXPECT_EQ(found->facts.description, "One");
+  EXPECT_TRUE(found->facts.takes_name);
 }
 
 // Every page that lists it would print them, and every client of kpm would get them.
@@ -202,6 +204,7 @@ TEST(AdmitModule, AK3BesideItIsWhatKpmReads) {
   EXPECT_EQ(found->facts.description, "Two");
   EXPECT_EQ(found->facts.k3, k3.at("K3.yaml"));
   EXPECT_EQ(found->facts.dependencies.at(0).name, "disk");
+  EXPECT_FALSE(found->facts.takes_name);
   EXPECT_THAT(admitted_module(module_of("{version: 1.2.3}"), {{"K3.yaml", "name: etcd\nversion: 1.2.4\n"}})
                   .error()
                   .message,

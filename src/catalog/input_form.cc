@@ -48,7 +48,7 @@ bool has_members(const SchemaParts& parts) {
 
 class FormReader {
  public:
-  explicit FormReader(const Value& schema) : schema_(schema) {}
+  explicit FormReader(const PackageFacts& facts) : schema_(facts.inputs), takes_name_(facts.takes_name) {}
 
   std::vector<InputField> read() {
     read_members(schema_.root(), {}, true);
@@ -63,7 +63,8 @@ class FormReader {
       if (members == nullptr || !members->is_object()) continue;
       for (const Value::Member& each : members->as_object()) {
         if (fields_.size() == kMostFields) return;
-        if (seen.insert(each.key).second) read_member(object, each.key, path, needed);
+        const bool is_release_name = path.empty() && each.key == "name" && !takes_name_;
+        if (!is_release_name && seen.insert(each.key).second) read_member(object, each.key, path, needed);
       }
     }
   }
@@ -94,6 +95,7 @@ class FormReader {
   }
 
   InputSchema schema_;
+  bool takes_name_;
   std::vector<InputField> fields_;
 };
 
@@ -205,7 +207,7 @@ Markup control(const InputField& field, const std::string& answer, const Markup&
 
 }  // namespace
 
-std::vector<InputField> input_fields(const Value& schema) { return FormReader(schema).read(); }
+std::vector<InputField> input_fields(const PackageFacts& facts) { return FormReader(facts).read(); }
 
 FilledInputs fill_inputs(const std::vector<InputField>& fields, const FormAnswers& answers) {
   FilledInputs filled;

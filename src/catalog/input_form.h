@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catalog/markup.h"
+#include "catalog/model.h"
 #include "encoding/value.h"
 
 namespace mist::catalog {
@@ -35,7 +36,7 @@ struct InputField {
 };
 
 /// In the order of the schema; objects as their members. At most 100.
-std::vector<InputField> input_fields(const encoding::Value& schema);
+std::vector<InputField> input_fields(const PackageFacts& facts);
 
 using FormAnswers = std::multimap<std::string, std::string, std::less<>>;
 

@@ -35,6 +35,10 @@ const Value kSchema =
   "token": {"type": "string", "format": "password"},
   "names": {"type": "array"}}})");
 
+std::vector<InputField> input_fields(const Value& schema) {
+  return input_fields(PackageFacts{.inputs = schema});
+}
+
 std::vector<std::string> names_of(const std::vector<InputField>& fields) {
   std::vector<std::string> names;
   for (const InputField& each : fields) names.push_back(each.name);
@@ -49,6 +53,17 @@ TEST(InputForm, HasAFieldForEachInput) {
               ElementsAre("host", "replicas", "ratio", "debug", "mode", "image.tag", "token", "names"));
   for (const char* none : {"null", "true", "{}", R"({"properties": 3})", "[]"})
     EXPECT_THAT(input_fields(json(none)), IsEmpty()) << none;
+}
+
+TEST(InputForm, TheNameOfAReleaseIsNoInput) {
+  const Value schema = json(R"({"required": ["name", "size"], "properties": {
+    "name": {"type": "string"}, "size": {"type": "integer"}, "db": {"properties": {"name": {"type": "string"}}}}})");
+  const auto fields = input_fields(PackageFacts{.inputs = schema, .takes_name = false});
+  EXPECT_THAT(names_of(fields), ElementsAre("size", "db.name"));
+  const FilledInputs filled = fill_inputs(fields, {{"name", "a"}});
+  EXPECT_THAT(filled.open, ElementsAre("size"));
+  EXPECT_TRUE(filled.values.empty());
+  EXPECT_THAT(names_of(input_fields(schema)), ElementsAre("name", "size", "db.name"));
 }
 
 TEST(InputForm, MakesValuesOfAnswers) {

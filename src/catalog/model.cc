@@ -50,6 +50,7 @@ Value PackageFacts::to_value() const {
                         {"maintainers", texts(maintainers)},
                         {"dependencies", std::move(needs)},
                         {"inputs", inputs},
+                        {"takesName", Value(takes_name)},
                         {"defaults", Value(defaults)},
                         {"files", texts(files)},
                         {"k3", Value(k3)},
@@ -68,6 +69,9 @@ PackageFacts PackageFacts::from_value(const Value& value) {
       facts.dependencies.push_back(
           {std::string(each.string_at("name")), std::string(each.string_at("version"))});
   if (const Value* const inputs = value.find("inputs")) facts.inputs = *inputs;
+  // An older catalog didn't ask.
+  const Value* const takes_name = value.find("takesName");
+  facts.takes_name = takes_name == nullptr || *takes_name == Value(true);
   facts.defaults = value.string_at("defaults");
   facts.files = value.texts_at("files");
   facts.k3 = value.string_at("k3");

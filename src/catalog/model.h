@@ -65,7 +65,9 @@ struct PackageFacts {
   std::vector<std::string> maintainers = {};
   std::vector<Dependency> dependencies = {};
   encoding::Value inputs = {};  ///< JSON Schema; null: none
-  std::string defaults = {};    ///< YAML of the values that its templates begin with
+  /// Whether its `name` is an input as others are: of charts. Else it is the release's name, and no value.
+  bool takes_name = true;
+  std::string defaults = {};  ///< YAML of the values that its templates begin with
   std::vector<std::string> files = {};
   std::string k3 = {};      ///< the text of K3.yaml, or made of a module's metadata; empty: nothing for kpm
   std::string module = {};  ///< where in the repository the module is that it is; empty: it is none

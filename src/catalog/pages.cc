@@ -62,7 +62,7 @@ Markup install_section(const PageFrame& frame, const Version& version,
     }
   }
   // Plain YAML has no preview: its files are its objects.
-  if (const bool has_inputs = !input_fields(version.facts.inputs).empty();
+  if (const bool has_inputs = !input_fields(version.facts).empty();
       has_inputs || version.facts.format != "Kubernetes YAML")
     out += markup("<p><a href=\"{}/inputs\">{}</a></p>\n", version_path(version),
                   has_inputs ? "Choose its inputs and preview its objects" : "Preview its objects");
@@ -419,7 +419,7 @@ std::string search_page(const PageFrame& frame, const Search& search, const Face
 
 std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
                         const FormAnswers& answers, const std::optional<Preview>& preview) {
-  const std::vector<InputField> fields = input_fields(shown.facts.inputs);
+  const std::vector<InputField> fields = input_fields(shown.facts);
   const FilledInputs filled = fill_inputs(fields, answers);
   Markup content =
       markup("<h1>Inputs of {0} {1}</h1>\n<p>{2} <a href=\"{3}\">Back to {0} {1}</a></p>\n", shown.package,
