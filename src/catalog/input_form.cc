@@ -13,6 +13,7 @@ namespace {
 using encoding::Value;
 
 constexpr std::size_t kMostFields = 100;
+constexpr std::size_t kMostCounted = 1000;  // references make any number of inputs of a small schema
 constexpr std::size_t kMostChoices = 100;
 constexpr std::size_t kLongestAnswer = 4000;
 constexpr std::size_t kDeepest = 4;
@@ -50,9 +51,9 @@ class FormReader {
  public:
   explicit FormReader(const PackageFacts& facts) : schema_(facts.inputs), takes_name_(facts.takes_name) {}
 
-  std::vector<InputField> read() {
+  InputForm read() {
     read_members(schema_.root(), {}, true);
-    return std::move(fields_);
+    return std::move(form_);
   }
 
  private:
@@ -62,7 +63,7 @@ class FormReader {
       const Value* const members = part->find("properties");
       if (members == nullptr || !members->is_object()) continue;
       for (const Value::Member& each : members->as_object()) {
-        if (fields_.size() == kMostFields) return;
+        if (form_.has_more) return;
         const bool is_release_name = path.empty() && each.key == "name" && !takes_name_;
         if (!is_release_name && seen.insert(each.key).second) read_member(object, each.key, path, needed);
       }
@@ -77,7 +78,16 @@ class FormReader {
     if (has_members(parts) && path.size() < kDeepest)
       read_members(parts, path, needed);
     else
-      fields_.push_back(field_of(parts, path, needed));
+      add(parts, path, needed);
+  }
+
+  void add(const SchemaParts& parts, const std::vector<std::string>& path, bool needed) {
+    if (form_.fields.size() < kMostFields)
+      form_.fields.push_back(field_of(parts, path, needed));
+    else if (form_.left_out < kMostCounted)
+      ++form_.left_out;
+    else
+      form_.has_more = true;
   }
 
   InputField field_of(const SchemaParts& parts, const std::vector<std::string>& path, bool needed) const {
@@ -96,7 +106,7 @@ class FormReader {
 
   InputSchema schema_;
   bool takes_name_;
-  std::vector<InputField> fields_;
+  InputForm form_;
 };
 
 struct Taken {
@@ -207,7 +217,7 @@ Markup control(const InputField& field, const std::string& answer, const Markup&
 
 }  // namespace
 
-std::vector<InputField> input_fields(const PackageFacts& facts) { return FormReader(facts).read(); }
+InputForm input_form(const PackageFacts& facts) { return FormReader(facts).read(); }
 
 FilledInputs fill_inputs(const std::vector<InputField>& fields, const FormAnswers& answers) {
   FilledInputs filled;

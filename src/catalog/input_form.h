@@ -35,8 +35,12 @@ struct InputField {
   bool is_secret = false;  ///< has no place in the address of a page: no field is offered
 };
 
-/// In the order of the schema; objects as their members. At most 100.
-std::vector<InputField> input_fields(const PackageFacts& facts);
+struct InputForm {
+  std::vector<InputField> fields = {};  ///< in the order of the schema; objects as their members
+  std::size_t left_out = 0;             ///< inputs beyond the first 100
+  bool has_more = false;                ///< and there are more of them, which nobody counted
+};
+InputForm input_form(const PackageFacts& facts);
 
 using FormAnswers = std::multimap<std::string, std::string, std::less<>>;
 

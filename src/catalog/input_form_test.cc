@@ -36,7 +36,7 @@ const Value kSchema =
   "names": {"type": "array"}}})");
 
 std::vector<InputField> input_fields(const Value& schema) {
-  return input_fields(PackageFacts{.inputs = schema});
+  return input_form(PackageFacts{.inputs = schema}).fields;
 }
 
 std::vector<std::string> names_of(const std::vector<InputField>& fields) {
@@ -58,7 +58,7 @@ TEST(InputForm, HasAFieldForEachInput) {
 TEST(InputForm, TheNameOfAReleaseIsNoInput) {
   const Value schema = json(R"({"required": ["name", "size"], "properties": {
     "name": {"type": "string"}, "size": {"type": "integer"}, "db": {"properties": {"name": {"type": "string"}}}}})");
-  const auto fields = input_fields(PackageFacts{.inputs = schema, .takes_name = false});
+  const auto fields = input_form(PackageFacts{.inputs = schema, .takes_name = false}).fields;
   EXPECT_THAT(names_of(fields), ElementsAre("size", "db.name"));
   const FilledInputs filled = fill_inputs(fields, {{"name", "a"}});
   EXPECT_THAT(filled.open, ElementsAre("size"));
@@ -266,7 +266,10 @@ TEST(InputForm, IsBoundedAndHoldsNoMarkup) {
   Value members = Value::object();
   for (int i = 0; i < 5000; ++i)
     members.set(fmt::format("m{}", i), Value::object({{"type", Value("string")}}));
-  EXPECT_EQ(input_fields(Value::object({{"properties", members}})).size(), 100U);
+  const InputForm form = input_form(PackageFacts{.inputs = Value::object({{"properties", members}})});
+  EXPECT_EQ(form.fields.size(), 100U);
+  EXPECT_EQ(form.left_out, 1000U);
+  EXPECT_TRUE(form.has_more);
   Value deep = Value::object({{"type", Value("string")}});
   for (int i = 0; i < 200; ++i)
     deep = Value::object({{"properties", Value::object({{hostile, std::move(deep)}})}});
@@ -282,6 +285,16 @@ TEST(InputForm, IsBoundedAndHoldsNoMarkup) {
   ASSERT_EQ(fields.size(), 2U);
   const FormAnswers answers{{hostile, hostile}, {hostile + "2", hostile}};
   EXPECT_THAT(input_markup(fields, answers, fill_inputs(fields, answers)).text(), Not(HasSubstr("<script")));
+}
+
+TEST(InputForm, CountsTheInputsThatItLeavesOut) {
+  Value members = Value::object();
+  for (int i = 0; i < 103; ++i)
+    members.set(fmt::format("m{}", i), Value::object({{"type", Value("string")}}));
+  const InputForm form = input_form(PackageFacts{.inputs = Value::object({{"properties", members}})});
+  EXPECT_EQ(form.left_out, 3U);
+  EXPECT_FALSE(form.has_more);
+  EXPECT_EQ(input_form(PackageFacts{.inputs = kSchema}).left_out, 0U);
 }
 
 TEST(InputForm, APreviewHasPlaceholdersForSecretsThatAreNeeded) {

@@ -62,7 +62,7 @@ Markup install_section(const PageFrame& frame, const Version& version,
     }
   }
   // Plain YAML has no preview: its files are its objects.
-  if (const bool has_inputs = !input_fields(version.facts).empty();
+  if (const bool has_inputs = !input_form(version.facts).fields.empty();
       has_inputs || version.facts.format != "Kubernetes YAML")
     out += markup("<p><a href=\"{}/inputs\">{}</a></p>\n", version_path(version),
                   has_inputs ? "Choose its inputs and preview its objects" : "Preview its objects");
@@ -294,6 +294,13 @@ std::string filled_words(const FilledInputs& filled) {
   return words + ".";
 }
 
+Markup left_out_words(const InputForm& form) {
+  if (form.left_out == 0) return {};
+  return markup("<p class=\"soft\">{}{} {} shown. Write them into the file.</p>\n",
+                form.has_more ? "More than " : "", plural(form.left_out, "further input"),
+                form.left_out == 1 ? "isn't" : "aren't");
+}
+
 Markup values_preview(const Version& version, const std::optional<Project>& project,
                       const FilledInputs& filled) {
   Markup out;
@@ -419,7 +426,8 @@ std::string search_page(const PageFrame& frame, const Search& search, const Face
 
 std::string inputs_page(const PageFrame& frame, const Version& shown, const std::optional<Project>& project,
                         const FormAnswers& answers, const std::optional<Preview>& preview) {
-  const std::vector<InputField> fields = input_fields(shown.facts);
+  const InputForm form = input_form(shown.facts);
+  const std::vector<InputField>& fields = form.fields;
   const FilledInputs filled = fill_inputs(fields, answers);
   Markup content =
       markup("<h1>Inputs of {0} {1}</h1>\n<p>{2} <a href=\"{3}\">Back to {0} {1}</a></p>\n", shown.package,
@@ -435,11 +443,11 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
   }
   content += markup(
       "<div class=\"beside\">\n<form action=\"{}/inputs\" data-live=\"filled preview\" "
-      "aria-label=\"Inputs\">\n{}<button>Show the file</button>\n</form>\n"
+      "aria-label=\"Inputs\">\n{}{}<button>Show the file</button>\n</form>\n"
       "<section aria-label=\"The file\"><p id=\"filled\" role=\"status\">{}</p>\n<div "
       "id=\"preview\">\n{}</div>"
       "</section>\n</div>\n",
-      version_path(shown), input_markup(fields, answers, filled), filled_words(filled),
+      version_path(shown), input_markup(fields, answers, filled), left_out_words(form), filled_words(filled),
       values_preview(shown, project, filled));
   content += preview_section(shown, preview);
   return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content, Live::Yes)

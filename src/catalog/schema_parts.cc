@@ -18,7 +18,7 @@ bool is_among(const std::vector<const Value*>& parts, const Value* part) {
 }
 
 // False: there are too many, and the rest isn't looked at.
-bool add(SchemaParts& parts, std::vector<const Value*>& to, const Value& part) {
+bool add_part(SchemaParts& parts, std::vector<const Value*>& to, const Value& part) {
   if (is_among(parts.sure, &part) || is_among(parts.maybe, &part)) return true;
   if (parts.sure.size() + parts.maybe.size() == kMostParts) {
     parts.is_secret = true;
@@ -32,21 +32,21 @@ void add_items(SchemaParts& parts, std::vector<const Value*>& to, const Value& n
                std::string_view keyword) {
   if (const Value* const list = node.find(keyword); list != nullptr && list->is_array())
     for (const Value& each : list->as_array())
-      if (!add(parts, to, each)) return;
+      if (!add_part(parts, to, each)) return;
 }
 
 void add_members(SchemaParts& parts, std::vector<const Value*>& to, const Value& node,
                  std::string_view keyword) {
   if (const Value* const members = node.find(keyword); members != nullptr && members->is_object())
     for (const Value::Member& each : members->as_object())
-      if (!add(parts, to, each.value)) return;
+      if (!add_part(parts, to, each.value)) return;
 }
 
 // What `node` says of some values that it describes.
 void add_alternatives(SchemaParts& parts, const Value& node) {
   for (const std::string_view keyword : {"anyOf", "oneOf"}) add_items(parts, parts.maybe, node, keyword);
   for (const std::string_view keyword : {"if", "then", "else", "not"})
-    if (const Value* const found = node.find(keyword)) add(parts, parts.maybe, *found);
+    if (const Value* const found = node.find(keyword)) add_part(parts, parts.maybe, *found);
   for (const std::string_view keyword : {"dependentSchemas", "dependencies"})
     add_members(parts, parts.maybe, node, keyword);
 }
@@ -110,7 +110,7 @@ bool InputSchema::leads_elsewhere(const Value& node) {
 // With the parts that its parts bring.
 void InputSchema::complete(SchemaParts& parts) {
   const auto add_same = [&](std::vector<const Value*>& to, const Value& node) {
-    if (const Value* const target = pointers_.local_reference(schema_, node)) add(parts, to, *target);
+    if (const Value* const target = pointers_.local_reference(schema_, node)) add_part(parts, to, *target);
     add_items(parts, to, node, "allOf");
   };
   for (std::size_t i = 0; i < parts.sure.size(); ++i) add_same(parts.sure, *parts.sure[i]);
@@ -137,10 +137,10 @@ SchemaParts InputSchema::member(const SchemaParts& object, std::string_view key)
     const Value* const members = part.find("properties");
     const Value* const declared = members == nullptr ? nullptr : pointers_.find(*members, key);
     if (declared != nullptr) {
-      add(parts, to, *declared);
+      add_part(parts, to, *declared);
     } else {
       for (const std::string_view others : {"additionalProperties", "unevaluatedProperties"})
-        if (const Value* const found = part.find(others)) add(parts, parts.maybe, *found);
+        if (const Value* const found = part.find(others)) add_part(parts, parts.maybe, *found);
     }
     // Any of them may fit the key.
     add_members(parts, parts.maybe, part, "patternProperties");

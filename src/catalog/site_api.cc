@@ -441,7 +441,7 @@ Site::Reply Site::preview(const Call& call) {
 }
 
 Result<Value> Site::preview_plan(const Version& version, const Preview& preview, const Call& call) {
-  const std::vector<InputField> fields = input_fields(version.facts);
+  const std::vector<InputField> fields = input_form(version.facts).fields;
   const FilledInputs filled = fill_inputs(fields, call.query);
   if (!filled.faults.empty()) {
     std::vector<std::string> lines;
