@@ -294,6 +294,28 @@ std::string filled_words(const FilledInputs& filled) {
   return words + ".";
 }
 
+// Before the commands that install it: why one may not want it.
+Markup warnings(const Version& shown) {
+  Markup out;
+  if (shown.hidden)
+    out += markup(
+        "<p class=\"note bad\"><b>The moderators of this catalog hid {}.</b> The reason: {}. Only its author "
+        "and "
+        "moderators see this page.</p>\n",
+        shown.is_package_hidden ? "this package" : "this version", *shown.hidden);
+  if (shown.yanked)
+    out += markup("<p class=\"note\"><b>This version was yanked: its author advises against it.</b> {}</p>\n",
+                  shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);
+  if (shown.state == VersionState::Failed)
+    out += markup(
+        "<p class=\"note bad\"><b>This version failed its test.</b> <a href=\"{}/test\">See the "
+        "logs</a></p>\n",
+        version_path(shown));
+  else if (shown.state != VersionState::Passed)
+    out += markup("<p class=\"note\"><b>This version has not been tested yet.</b></p>\n");
+  return out;
+}
+
 Markup left_out_words(const InputForm& form) {
   if (form.left_out == 0) return {};
   return markup("<p class=\"soft\">{}{} {} shown. Write them into the file.</p>\n",
@@ -303,7 +325,7 @@ Markup left_out_words(const InputForm& form) {
 
 Markup values_preview(const Version& version, const std::optional<Project>& project,
                       const FilledInputs& filled) {
-  Markup out;
+  Markup out = warnings(version);
   for (const auto& [name, fault] : filled.faults)
     out += markup("<p class=\"failed\"><code>{}</code> {}.</p>\n", name, fault);
   out +=
@@ -340,28 +362,6 @@ Markup preview_section(const Version& version, const std::optional<Preview>& pre
       fmt::format("/api/v1/packages/{}/versions/{}/preview", http::escape_segment(version.package),
                   http::escape_segment(version.version)),
       preview_worker_path(), preview_script_path());
-}
-
-// Before the commands that install it: why one may not want it.
-Markup warnings(const Version& shown) {
-  Markup out;
-  if (shown.hidden)
-    out += markup(
-        "<p class=\"note bad\"><b>The moderators of this catalog hid {}.</b> The reason: {}. Only its author "
-        "and "
-        "moderators see this page.</p>\n",
-        shown.is_package_hidden ? "this package" : "this version", *shown.hidden);
-  if (shown.yanked)
-    out += markup("<p class=\"note\"><b>This version was yanked: its author advises against it.</b> {}</p>\n",
-                  shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);
-  if (shown.state == VersionState::Failed)
-    out += markup(
-        "<p class=\"note bad\"><b>This version failed its test.</b> <a href=\"{}/test\">See the "
-        "logs</a></p>\n",
-        version_path(shown));
-  else if (shown.state != VersionState::Passed)
-    out += markup("<p class=\"note\"><b>This version has not been tested yet.</b></p>\n");
-  return out;
 }
 
 }  // namespace
@@ -438,6 +438,7 @@ std::string inputs_page(const PageFrame& frame, const Version& shown, const std:
                    "the commands that install with it.",
              version_path(shown));
   if (fields.empty()) {
+    content += warnings(shown);
     content += preview_section(shown, preview);
     return frame_of(frame, fmt::format("Inputs of {} {}", shown.package, shown.version), content).text();
   }

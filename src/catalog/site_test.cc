@@ -251,6 +251,21 @@ TEST_P(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
               AllOf(HasSubstr("kpm install etcd:1.1.0"), Not(HasSubstr("class=\"note"))));
 }
 
+TEST_P(SiteTest, TheFormOfInputsWarnsBeforeItsCommands) {
+  Version version{{.package = "etcd", .version = "1.0.0", .state = VersionState::Failed}};
+  version.yanked = "it loses data";
+  const auto page = [&] { return inputs_page({"https://c.example"}, version, {}, {}, {}); };
+  const auto warns =
+      AllOf(HasSubstr("This version failed its test."), HasSubstr("The reason: it loses data"));
+  EXPECT_THAT(page(), warns) << "without inputs";
+  version.facts.inputs = *encoding::parse_json(R"({"properties": {"size": {"type": "integer"}}})");
+  const std::string text = page();
+  EXPECT_THAT(text.substr(text.find("id=\"preview\"")), warns) << "where a refresh brings it";
+  version.yanked.reset();
+  version.state = VersionState::Passed;
+  EXPECT_THAT(page(), Not(HasSubstr("class=\"note")));
+}
+
 TEST_P(SiteTest, CommandsHoldWhatAnAuthorWroteAsWords) {
   const std::string project =
       R"x({"name": "etcd", "url": "https://git.example.com/etcd", "path": "a b/$(reboot)"})x";

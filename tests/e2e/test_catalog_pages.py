@@ -86,6 +86,21 @@ def a_catalogs_form_shows_the_file_while_one_types(t):
     contains(page, "host: a.example\nsize: 5\nmode: safe\n", "3 inputs set.")
 
 
+@test(waits=True)
+def a_catalogs_form_warns_and_says_when_its_version_is_gone(t):
+    catalog = catalog_with_packages(t)
+    browser = Browser(t)
+    browser.open(catalog.url + "/packages/chart/1.0.0/inputs")
+    contains(browser.value("document.getElementById('preview').textContent"), "has not been tested yet", "mistctl install chart")
+    # Hidden while somebody fills the form in.
+    moderator = catalog.account("mod", "moderator")
+    equal(catalog.ask("PUT", "/api/v1/packages/chart/versions/1.0.0/hidden", {"reason": "it steals keys"}, moderator)[0], 204)
+    browser.value("document.querySelector('[name=size]').focus()")
+    browser.type("5")
+    browser.wait("document.getElementById('filled').textContent.includes('it steals keys')")
+    equal(browser.value("document.getElementById('preview').textContent"), "", "no command installs it now")
+
+
 # What a reader of a screen, or one with weak eyes, would stumble over: a list of sentences.
 STUMBLES = """(() => {
   const found = [];

@@ -22,6 +22,9 @@ export function keepFresh(form: HTMLFormElement): void {
   let running: AbortController | null = null;
   let timer = 0;
 
+  const say = (words: string) => {
+    if (status) status.textContent = words;
+  };
   const refresh = async () => {
     running?.abort();
     const mine = (running = new AbortController());
@@ -30,12 +33,18 @@ export function keepFresh(form: HTMLFormElement): void {
       const answer = await fetch(url, { signal: mine.signal });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (mine.signal.aborted) return;
+      if (answer.status === 404 || answer.status === 410) {
+        // What is shown holds no longer: it is hidden now, or not there any more.
+        for (const id of ids) document.getElementById(id)?.replaceChildren();
+        say(page.querySelector("main h1 + p")?.textContent || "It isn't there any more.");
+        return;
+      }
       if (!answer.ok) throw new Error(String(answer.status));
       for (const id of ids) replaceContent(document.getElementById(id), page.getElementById(id));
       document.title = page.title;
       history.replaceState(null, "", url);
     } catch {
-      if (!mine.signal.aborted && status) status.textContent = "The catalog didn't answer. Press Enter to try again.";
+      if (!mine.signal.aborted) say("The catalog didn't answer. Press Enter to try again.");
     }
   };
   const refreshSoon = () => {
