@@ -7,6 +7,7 @@
 #include "catalog/feedback_pages.h"
 #include "catalog/graph_picture.h"
 #include "catalog/preview_script.h"
+#include "catalog/schema_parts.h"
 #include "catalog/security_report.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
@@ -80,40 +81,61 @@ std::string type_words(const Value& schema) {
   return join(names, " or ");
 }
 
+// Of the table of inputs. Each name has those of all around it: few bytes of a schema make many of a page.
+constexpr std::size_t kMostInputRows = 1000;
+constexpr std::size_t kMostInputRowBytes = std::size_t{1} << 20;
+
+struct InputRows {
+  Markup rows = {};
+  std::size_t shown = 0, left_out = 0;
+
+  bool is_full() const { return shown == kMostInputRows || rows.text().size() > kMostInputRowBytes; }
+};
+
 // Rows of inputs, their members below them; deeper ones are left to the schema.
-void input_rows(const Value& schema, const std::string& prefix, int depth, Markup& rows) {
+void add_input_rows(const Value& schema, const std::string& prefix, int depth, InputRows& table) {
   const Value* const members = schema.find("properties");
   if (members == nullptr || !members->is_object()) return;
-  std::vector<std::string> required;
-  if (const Value* const list = schema.find("required"); list != nullptr && list->is_array())
-    for (const Value& each : list->as_array())
-      if (each.is_string()) required.push_back(each.as_string());
+  const Value* const list = schema.find("required");
+  const std::vector<std::string_view> required =
+      list == nullptr ? std::vector<std::string_view>() : sorted_texts(*list);
   for (const auto& [key, value] : members->as_object()) {
-    const std::string name = prefix + key;
-    const Value* const fallback = value.find("default");
-    const bool needed = std::ranges::find(required, key) != required.end();
-    rows += markup("<tr><th scope=\"row\"><code>{}</code></th><td>{}{}</td><td>{}</td><td>{}</td></tr>\n",
-                   name, type_words(value), needed ? ", required" : "",
-                   fallback == nullptr ? Markup() : markup("<code>{}</code>", encoding::to_json(*fallback)),
-                   value.string_at("description"));
-    if (depth < 3) input_rows(value, name + ".", depth + 1, rows);
+    std::string name;
+    if (table.is_full()) {
+      ++table.left_out;
+    } else {
+      name = prefix + key;
+      const Value* const fallback = value.find("default");
+      const bool needed = std::ranges::binary_search(required, std::string_view(key));
+      table.rows +=
+          markup("<tr><th scope=\"row\"><code>{}</code></th><td>{}{}</td><td>{}</td><td>{}</td></tr>\n", name,
+                 type_words(value), needed ? ", required" : "",
+                 fallback == nullptr ? Markup() : markup("<code>{}</code>", encoding::to_json(*fallback)),
+                 value.string_at("description"));
+      ++table.shown;
+    }
+    if (depth < 3) add_input_rows(value, name + ".", depth + 1, table);
   }
 }
 
 Markup inputs_section(const Version& version) {
   const PackageFacts& facts = version.facts;
-  Markup rows;
-  input_rows(facts.inputs, {}, 0, rows);
-  if (rows.empty() && facts.defaults.empty()) return {};
+  InputRows table;
+  add_input_rows(facts.inputs, {}, 0, table);
+  if (table.shown == 0 && facts.defaults.empty()) return {};
   Markup out = markup("<h2 id=\"inputs\">Inputs</h2>\n");
-  if (!rows.empty())
+  if (table.shown > 0)
     out +=
-        markup("{}<p><a href=\"{}/inputs\">Fill them in</a></p>\n",
+        markup("{}{}<p><a href=\"{}/inputs\">Fill them in</a></p>\n",
                wide("inputs",
                     markup("<table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Type</th><th "
                            "scope=\"col\">Default</th><th scope=\"col\">Meaning</th></tr></thead>\n<tbody>{}"
                            "</tbody></table>",
-                           rows)),
+                           table.rows)),
+               table.left_out == 0
+                   ? Markup()
+                   : markup("<p class=\"soft\">{} not shown.</p>\n",
+                            plural(table.left_out, "further input") + (table.left_out == 1 ? " is" : " are")),
                version_path(version));
   if (!facts.defaults.empty())
     out += markup("<h3>Defaults</h3>\n{}", code_block(with_line_feeds(facts.defaults)));

@@ -251,6 +251,26 @@ TEST_P(SiteTest, APackagesPageWarnsOfWhatDidNotPass) {
               AllOf(HasSubstr("kpm install etcd:1.1.0"), Not(HasSubstr("class=\"note"))));
 }
 
+TEST_P(SiteTest, TheTableOfInputsIsBoundedAndMarksWhatIsRequired) {
+  Version version{{.package = "etcd", .version = "1.0.0"}};
+  Value members = Value::object(), required = Value::array();
+  for (int i = 0; i < 1002; ++i) {
+    members.as_object().push_back({fmt::format("m{}", i), Value::object({{"type", "string"}})});
+    if (i % 2 == 1) required.push_back(fmt::format("m{}", i));
+  }
+  version.facts.inputs = Value::object({{"properties", members}, {"required", required}});
+  const std::string page = package_page({"https://c.example"}, version, {version}, {});
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("<code>m998</code></th><td>string</td>"),
+                    HasSubstr("<code>m999</code></th><td>string, required</td>"),
+                    Not(HasSubstr("<code>m1000</code>")), HasSubstr("2 further inputs are not shown.")));
+  // Each input below has the long name, too.
+  version.facts.inputs = Value::object({{"properties", Value::object()}});
+  version.facts.inputs["properties"].set(std::string(50'000, 'x'),
+                                         Value::object({{"properties", std::move(members)}}));
+  EXPECT_LT(package_page({"https://c.example"}, version, {version}, {}).size(), std::size_t{3} << 20);
+}
+
 TEST_P(SiteTest, TheFormOfInputsWarnsBeforeItsCommands) {
   Version version{{.package = "etcd", .version = "1.0.0", .state = VersionState::Failed}};
   version.yanked = "it loses data";
