@@ -13,6 +13,8 @@ namespace {
 using encoding::Value;
 
 constexpr std::size_t kMostFields = 100;
+// Of all fields: a reference brings the same long texts to each of them.
+constexpr std::size_t kMostFieldBytes = std::size_t{512} << 10;
 constexpr std::size_t kMostCounted = 1000;  // references make any number of inputs of a small schema
 constexpr std::size_t kMostChoices = 100;
 constexpr std::size_t kLongestAnswer = 4000;
@@ -45,6 +47,14 @@ bool has_members(const SchemaParts& parts) {
     const Value* const members = part->find("properties");
     return members != nullptr && members->is_object() && !members->empty();
   });
+}
+
+// Of its texts on the page, about.
+std::size_t length_of(const InputField& field) {
+  std::size_t length = 2 * field.name.size() + field.description.size();
+  if (!field.fallback.is_null()) length += encoding::to_json(field.fallback).size();
+  for (const Value& each : field.choices) length += 2 * encoding::to_json(each).size();
+  return length;
 }
 
 class FormReader {
@@ -82,9 +92,14 @@ class FormReader {
   }
 
   void add(const SchemaParts& parts, const std::vector<std::string>& path, bool needed) {
-    if (form_.fields.size() < kMostFields)
-      form_.fields.push_back(field_of(parts, path, needed));
-    else if (form_.left_out < kMostCounted)
+    if (!is_full_) {
+      InputField field = field_of(parts, path, needed);
+      bytes_ += length_of(field);
+      is_full_ = form_.fields.size() == kMostFields || bytes_ > kMostFieldBytes;
+      if (!is_full_) form_.fields.push_back(std::move(field));
+    }
+    if (!is_full_) return;
+    if (form_.left_out < kMostCounted)
       ++form_.left_out;
     else
       form_.has_more = true;
@@ -107,6 +122,8 @@ class FormReader {
   InputSchema schema_;
   bool takes_name_;
   InputForm form_;
+  std::size_t bytes_ = 0;  // of the fields
+  bool is_full_ = false;
 };
 
 struct Taken {

@@ -37,7 +37,7 @@ struct InputField {
 
 struct InputForm {
   std::vector<InputField> fields = {};  ///< in the order of the schema; objects as their members
-  std::size_t left_out = 0;             ///< inputs beyond the first 100
+  std::size_t left_out = 0;             ///< inputs beyond the first 100, or 512 KiB of words
   bool has_more = false;                ///< and there are more of them, which nobody counted
 };
 InputForm input_form(const PackageFacts& facts);

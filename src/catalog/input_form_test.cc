@@ -297,6 +297,16 @@ TEST(InputForm, CountsTheInputsThatItLeavesOut) {
   EXPECT_EQ(input_form(PackageFacts{.inputs = kSchema}).left_out, 0U);
 }
 
+TEST(InputForm, BoundsTheWordsThatReferencesRepeat) {
+  Value schema = Value::object({{"properties", Value::object()}});
+  for (int i = 0; i < 50; ++i)
+    schema["properties"].set(fmt::format("m{}", i), Value::object({{"$ref", "#/$defs/long"}}));
+  schema.set("$defs", Value::object({{"long", Value::object({{"description", std::string(100'000, 'x')}})}}));
+  const InputForm form = input_form(PackageFacts{.inputs = schema});
+  EXPECT_EQ(form.fields.size(), 5U);
+  EXPECT_EQ(form.left_out, 45U);
+}
+
 TEST(InputForm, APreviewHasPlaceholdersForSecretsThatAreNeeded) {
   const auto fields = input_fields(*encoding::parse_json(
       R"({"required": ["db"], "properties": {
