@@ -222,7 +222,9 @@ constexpr std::string_view kSchemas = R"({
         "description": "The strictest level of the Pod Security Standards for its Pods; absent: it has none"},
       "workloads": {"type": "array", "items": {"type": "object"}}, "rights": {"type": "array", "items": {"type": "object"}},
       "cluster": {"type": "array", "items": {"type": "object"}}, "exposed": {"type": "array", "items": {"type": "object"}},
-      "images": {"type": "array", "items": {"type": "object"}}}}}},
+      "images": {"type": "array", "items": {"type": "object"}},
+      "leftOut": {"type": "object", "additionalProperties": {"type": "integer"},
+        "description": "Of lists of more than 200: how many are missing of those that matter least"}}}}},
   "Changes": {"type": "object", "required": ["from", "to", "objectsKnown", "objects", "unchanged"], "properties": {
     "from": {"type": "string"}, "to": {"type": "string"},
     "objectsKnown": {"type": "boolean", "description": "false: the objects of one of both were not kept"},

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <functional>
 #include <set>
 
 #include "apimachinery/pod_security.h"
@@ -79,6 +79,12 @@ Right right_of(const Value& rule) {
   return {std::move(words), has(verbs, "*") || has(resources, "*") || escalates || takes_over || secrets};
 }
 
+// Of a list that is cut the heaviest stay.
+struct Row {
+  Value value = {};
+  int weight = 0;
+};
+
 class Report {
  public:
   void look(const Object& object) {
@@ -93,27 +99,32 @@ class Report {
   Value take() {
     Value report = Value::object();
     if (!workloads_.empty()) report.set("level", apimachinery::to_string(level_));
-    const auto list = [&](std::string_view key, std::vector<Value>& items) {
+    Value left_out = Value::object();
+    const auto list = [&](std::string_view key, std::string_view sorted_by, std::vector<Row>& rows) {
       // Very many harmless ones hide none that isn't.
-      if (items.size() > kMost) {
-        std::ranges::stable_partition(items, [](const Value& each) { return each.is_true_at("broad"); });
-        items.resize(kMost);
+      if (rows.size() > kMost) {
+        left_out.set(key, Value(rows.size() - kMost));
+        std::ranges::stable_sort(rows, std::greater(), &Row::weight);
+        rows.resize(kMost);
       }
-      std::ranges::stable_sort(items, {},
-                               [](const Value& each) { return std::string(each.string_at("object")); });
-      report.set(key, Value(Value::Array(items.begin(), items.end())));
+      std::ranges::stable_sort(rows, {},
+                               [&](const Row& each) { return std::string(each.value.string_at(sorted_by)); });
+      Value items = Value::array();
+      for (Row& each : rows) items.push_back(std::move(each.value));
+      report.set(key, std::move(items));
     };
-    list("workloads", workloads_);
-    list("rights", rights_);
-    list("cluster", cluster_);
-    list("exposed", exposed_);
-    Value images = Value::array();
+    std::vector<Row> images;
     for (const std::string& image : images_) {
-      if (images.size() == kMost) break;
-      images.push_back(Value::object({{"image", clipped(image, kLongestText)},
-                                      {"fixed", Value(image.find("@sha256:") != std::string::npos)}}));
+      const bool fixed = image.find("@sha256:") != std::string::npos;
+      images.push_back(
+          {Value::object({{"image", clipped(image, kLongestText)}, {"fixed", Value(fixed)}}), fixed ? 0 : 1});
     }
-    report.set("images", std::move(images));
+    list("workloads", "object", workloads_);
+    list("rights", "object", rights_);
+    list("cluster", "object", cluster_);
+    list("exposed", "object", exposed_);
+    list("images", "image", images);
+    report.set("leftOut", std::move(left_out));
     return report;
   }
 
@@ -131,9 +142,10 @@ class Report {
       if (because.size() == kMostReasons) break;
       because.push_back(clipped(each, kLongestText));
     }
-    workloads_.push_back(Value::object({{"object", clipped(name, kLongestText)},
-                                        {"level", apimachinery::to_string(level)},
-                                        {"because", std::move(because)}}));
+    workloads_.push_back({Value::object({{"object", clipped(name, kLongestText)},
+                                         {"level", apimachinery::to_string(level)},
+                                         {"because", std::move(because)}}),
+                          static_cast<int>(level)});
     for (const std::string_view list : {"initContainers", "containers"}) {
       const Value* const containers = pod.at_path({"spec", list});
       if (containers == nullptr || !containers->is_array()) continue;
@@ -145,7 +157,7 @@ class Report {
   void add_right(const std::string& name, const Right& right) {
     Value made = text_row(name, right.words);
     made.set("broad", Value(right.broad));
-    rights_.push_back(std::move(made));
+    rights_.push_back({std::move(made), right.broad ? 1 : 0});
   }
 
   void rights(const std::string& name, const Object& object) {
@@ -220,7 +232,11 @@ class Report {
       words = "decides which Pods make room for others";
     else if (kind == "Namespace" && group.empty())
       words = "is a namespace of its own";
-    if (!words.empty()) cluster_.push_back(text_row(name, words));
+    // What others ask or write goes through the first.
+    const int weight = group == "admissionregistration.k8s.io" || group == "apiregistration.k8s.io" ? 2
+                       : group == "apiextensions.k8s.io"                                            ? 1
+                                                                                                    : 0;
+    if (!words.empty()) cluster_.push_back({text_row(name, words), weight});
   }
 
   void exposed(const std::string& name, const Object& object) {
@@ -234,11 +250,11 @@ class Report {
     } else if (kind == "Ingress" || kind == "HTTPRoute" || kind == "GRPCRoute" || kind == "Gateway") {
       words = "takes requests from outside of the cluster";
     }
-    if (!words.empty()) exposed_.push_back(text_row(name, words));
+    if (!words.empty()) exposed_.push_back({text_row(name, words)});
   }
 
   PodSecurity level_ = PodSecurity::Restricted;
-  std::vector<Value> workloads_, rights_, cluster_, exposed_;
+  std::vector<Row> workloads_, rights_, cluster_, exposed_;
   std::set<std::string> images_;
 };
 
@@ -248,12 +264,19 @@ const Value::Array& items(const Value& report, std::string_view key) {
   return found != nullptr && found->is_array() ? found->as_array() : kNone;
 }
 
-Markup table(std::string_view title, const Markup& rows) {
+// Of a list that was cut.
+Markup left_out(const Value& report, std::string_view key) {
+  const std::int64_t count = report.int_at({"leftOut", key});
+  if (count <= 0) return {};
+  return markup("<p class=\"soft\">{} more {} not shown.</p>\n", count, count == 1 ? "is" : "are");
+}
+
+Markup table(std::string_view title, const Markup& rows, const Markup& below) {
   if (rows.empty()) return {};
   return markup(
       "<h3>{0}</h3>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\">"
-      "<table class=\"stacked\">\n{1}</table></div>\n",
-      title, rows);
+      "<table class=\"stacked\">\n{1}</table></div>\n{2}",
+      title, rows, below);
 }
 
 Markup rows_of(const Value& report, std::string_view key) {
@@ -302,14 +325,14 @@ Markup security_section(const Value& report) {
                         level_mark(each.string_at("level")),
                         reasons.empty() ? Markup() : markup("<ul>\n{}</ul>", reasons));
   }
-  out += table("Pods", workloads);
-  out += table("Rights that it gives to its accounts", rows_of(report, "rights"));
+  out += table("Pods", workloads, left_out(report, "workloads"));
+  out += table("Rights that it gives to its accounts", rows_of(report, "rights"), left_out(report, "rights"));
   if (std::ranges::any_of(items(report, "rights"),
                           [](const Value& each) { return each.is_true_at("broad"); }))
     out += markup(
         "<p class=\"soft\">Broad rights lead to more than they name: to secrets, or to other rights.</p>\n");
-  out += table("Effects on the whole cluster", rows_of(report, "cluster"));
-  out += table("Exposed to the outside", rows_of(report, "exposed"));
+  out += table("Effects on the whole cluster", rows_of(report, "cluster"), left_out(report, "cluster"));
+  out += table("Exposed to the outside", rows_of(report, "exposed"), left_out(report, "exposed"));
   Markup images;
   for (const Value& each : items(report, "images")) {
     const Value* const fixed = each.find("fixed");
@@ -317,7 +340,8 @@ Markup security_section(const Value& report) {
         markup("<li><code>{}</code>{}</li>\n", each.string_at("image"),
                fixed != nullptr && *fixed == Value(true) ? "" : ", which may change: it names no digest");
   }
-  if (!images.empty()) out += markup("<h3>Images</h3>\n<ul>\n{}</ul>\n", images);
+  if (!images.empty())
+    out += markup("<h3>Images</h3>\n<ul>\n{}</ul>\n{}", images, left_out(report, "images"));
   return out;
 }
 

@@ -12,9 +12,10 @@
 namespace mist::catalog {
 
 /// {level, workloads: [{object, level, because: [text]}], rights: [{object, text, broad}],
-///  cluster: [{object, text}], exposed: [{object, text}], images: [{image, fixed}]}, each list sorted and of
-/// at most 200 items, each text of at most 500 bytes; of more rights, broad ones are kept first. `level` is
-/// that of Pod Security that a namespace needs for it, absent without Pods.
+///  cluster: [{object, text}], exposed: [{object, text}], images: [{image, fixed}], leftOut: {list: count}},
+/// each list sorted and of at most 200 items, each text of at most 500 bytes. Of longer lists those stay that
+/// matter most, and `leftOut` has how many don't. `level` is that of Pod Security that a namespace needs for
+/// it, absent without Pods.
 encoding::Value security_report(const std::vector<release::RenderedObject>& objects);
 
 /// As a section of a page; empty for what is no report.

@@ -140,6 +140,35 @@ TEST(SecurityReport, IsBoundedAndKeepsWhatIsBroad) {
   EXPECT_LE(images.find("images")->as_array()[0].string_at("image").size(), 500U);
 }
 
+TEST(SecurityReport, ACutKeepsWhatMattersMostAndIsCounted) {
+  std::string yaml;
+  for (int i = 0; i < 250; ++i)
+    yaml += fmt::format(
+        "{{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {{name: a{0}}}}}\n---\n"
+        "{{apiVersion: v1, kind: Service, metadata: {{name: s{0}}}, spec: {{type: NodePort}}}}\n---\n"
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: p{0}}}, spec: {{containers: [{{name: a, image: "
+        "'a{0}@sha256:1'}}]}}}}\n---\n",
+        i);
+  const Value found = report(
+      yaml +
+      "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: z}}\n---\n"
+      "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: "
+      "z}}\n---\n"
+      "{apiVersion: v1, kind: Pod, metadata: {name: z}, spec: {hostNetwork: true, containers: [{name: a, "
+      "image: 'z:1'}]}}");
+  EXPECT_EQ(*found.find("leftOut"),
+            *encoding::parse_yaml("{workloads: 51, cluster: 52, exposed: 50, images: 51}"));
+  const auto cluster = lines(found, "cluster");
+  ASSERT_EQ(cluster.size(), 200U);
+  EXPECT_THAT(cluster, ::testing::IsSupersetOf({HasSubstr("MutatingWebhookConfiguration z"),
+                                                HasSubstr("CustomResourceDefinition z")}));
+  EXPECT_EQ(found.find("workloads")->as_array().back().string_at("object"), "Pod z");
+  EXPECT_EQ(found.find("images")->as_array().back().string_at("image"), "z:1");
+  EXPECT_THAT(security_section(found).text(),
+              AllOf(HasSubstr("52 more are not shown."), HasSubstr("50 more are not shown.")));
+  EXPECT_TRUE(report("{apiVersion: v1, kind: Service, metadata: {name: s}}").find("leftOut")->empty());
+}
+
 TEST(SecurityReport, NamesWhatConcernsTheClusterAndTheOutside) {
   const Value found = report(R"(
 {apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: m}}
@@ -169,10 +198,11 @@ TEST(SecurityReport, OfWhatIsNoneNothingIsShown) {
   EXPECT_THAT(security_section({}).text(), IsEmpty());
   for (const char* text : {"[]", "3"})
     EXPECT_THAT(security_section(*encoding::parse_yaml(text)).text(), IsEmpty());
-  EXPECT_THAT(security_section(
-                  *encoding::parse_yaml("{workloads: [3, null, {because: 4}], rights: {}, images: [[]]}"))
-                  .text(),
-              HasSubstr("id=\"security\""));
+  EXPECT_THAT(
+      security_section(
+          *encoding::parse_yaml("{workloads: [3, null, {because: 4}], rights: {}, images: [[]], leftOut: 7}"))
+          .text(),
+      HasSubstr("id=\"security\""));
 }
 
 }  // namespace
