@@ -47,7 +47,7 @@ struct PreviewPlan {
   ServedModule module = {};
   std::vector<PreviewRun> runs = {};  ///< of the module itself where they name no engine
   WallTime clock = {};
-  std::string command = {};
+  std::string command = {};     ///< empty: no reference names the package
   std::string of_version = {};  ///< query that tells another instance of which version the modules are
 };
 encoding::Value to_value(const PreviewPlan& plan);

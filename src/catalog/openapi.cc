@@ -249,7 +249,7 @@ constexpr std::string_view kSchemas = R"({
     "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
     "transfer": {"type": "integer", "description": "Bytes of all modules on the way"},
     "ofVersion": {"type": "string", "description": "The query for the URL of a module that isn't found: behind a balancer, another instance prepares it then"},
-    "command": {"type": "string", "description": "Prints the same"}}},
+    "command": {"type": ["string", "null"], "description": "Prints the same; null: its repository isn't linked any more"}}},
   "Project": {"type": "object", "required": ["name", "owner", "url", "path"], "properties": {
     "name": {"type": "string"}, "owner": {"type": "string"}, "url": {"type": "string"}, "path": {"type": "string"},
     "created": {"type": "string", "format": "date-time"}, "polled": {"type": ["string", "null"]},

@@ -454,10 +454,11 @@ Result<Value> Site::preview_plan(const Version& version, const Preview& preview,
            world_.previews->runs(version, reference_of(version, project),
                                  with_placeholders(fields, filled.values)));
   const auto now = std::chrono::floor<std::chrono::seconds>(world_.clock.now());
-  std::string command = fmt::format("mistctl generate {}", version.package);
-  if (filled.count > 0) command += " -f values.yaml";
-  command += fmt::format(" -n default -o raw \\\n  --clock {} \\\n  -p {}", format_time(now),
-                         shell_word(reference_of(version, project)));
+  std::string command;
+  if (project)
+    command = fmt::format("mistctl generate {}{} -n default -o raw \\\n  --clock {} \\\n  -p {}",
+                          version.package, filled.count > 0 ? " -f values.yaml" : "", format_time(now),
+                          shell_word(reference_of(version, project)));
   const std::vector<std::pair<std::string, std::string>> names{{"package", version.package},
                                                                {"version", version.version}};
   return to_value(PreviewPlan{.name = fmt::format("{} {}", version.package, version.version),

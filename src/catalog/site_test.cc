@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "catalog/backup.h"
 #include "catalog/database_fixture.h"
+#include "catalog/json_views.h"
 #include "catalog/preview_script.h"
 #include "catalog/script.h"
 #include "catalog/sql_account_store.h"
@@ -203,6 +204,12 @@ TEST_P(SiteTest, APreviewIsOfferedOrThePageSaysWhyNot) {
   EXPECT_EQ(ask("GET", "/api/v1/modules/sha256:" + std::string(64, 'a')).status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/modules/nothing").status, 400);
   EXPECT_EQ(ask("GET", "/api/v1/packages/none/versions/1.0.0/preview").status, 404);
+}
+
+TEST_P(SiteTest, WithoutARepositoryAPreviewHasNoCommand) {
+  EXPECT_TRUE(to_value(PreviewPlan{}).find("command")->is_null());
+  EXPECT_EQ(to_value(PreviewPlan{.command = "mistctl generate a"}).string_at("command"),
+            "mistctl generate a");
 }
 
 TEST_P(SiteTest, APackagesPageShowsAllThatIsKnown) {

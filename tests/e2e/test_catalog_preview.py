@@ -184,6 +184,20 @@ def a_catalog_previews_each_format(t):
 
 
 @test(waits=True)
+def a_catalogs_preview_gives_no_command_once_the_repository_is_unlinked(t):
+    catalog, token = serve(t)
+    kube(t, catalog, token, "shop")
+    equal(catalog.ask("DELETE", "/api/v1/projects/shop", token=token)[0], 204)
+    browser = Browser(t)
+    open_form(browser, catalog, "shop")
+    press_preview(browser)
+    wait_rendered(browser, "Rendered, 1 object.")
+    contains(text_of(browser, "The objects"), 'host: "a.example"')
+    equal(text_of(browser, "The command"), None)
+    equal(catalog.json("/api/v1/packages/shop/versions/1.0.0/preview")["command"], None)
+
+
+@test(waits=True)
 def a_catalogs_preview_has_placeholders_for_secrets(t):
     catalog, token = serve(t)
     kube(t, catalog, token, "keeper", **{"scripts/pre-install.py": SECRETS, "templates/secret.yaml.j2": SECRET})

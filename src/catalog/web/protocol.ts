@@ -17,7 +17,8 @@ export interface Plan {
   readonly transfer: number;
   /** A query for modules that aren't found: it says of which version they are. */
   readonly ofVersion: string;
-  readonly command: string;
+  /** Prints the same; null: the package's repository isn't linked any more, and no reference names it. */
+  readonly command: string | null;
 }
 
 export interface PackageModule {

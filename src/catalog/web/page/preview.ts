@@ -50,8 +50,9 @@ function offerPreview(section: HTMLElement): void {
     output.replaceChildren(
       ...notesOf(done, text).map((note) => element("p", visible(note))),
       block(text.slice(0, MOST_SHOWN), "The objects"),
-      element("p", "This command prints the same, except for what is random or secret:"),
-      block(plan.command, "The command"),
+      ...(plan.command === null
+        ? []
+        : [element("p", "This command prints the same, except for what is random or secret:"), block(plan.command, "The command")]),
     );
   };
 
