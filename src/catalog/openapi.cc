@@ -228,6 +228,7 @@ constexpr std::string_view kSchemas = R"({
   "Changes": {"type": "object", "required": ["from", "to", "objectsKnown", "objects", "unchanged"], "properties": {
     "from": {"type": "string"}, "to": {"type": "string"},
     "objectsKnown": {"type": "boolean", "description": "false: the objects of one of both were not kept"},
+    "tooLong": {"type": "boolean", "description": "They were not, because they are more than is compared"},
     "objects": {"type": "array", "items": {"type": "object", "required": ["object", "change", "lines"], "properties": {
       "object": {"type": "string"}, "change": {"type": "string", "enum": ["added", "removed", "changed"]},
       "lines": {"type": "array", "items": {"type": "string"}, "description": "A unified diff of its YAML"},

@@ -539,9 +539,10 @@ std::string changes_page(const PageFrame& frame, const VersionBrief& shown,
                           compared_with(shown, versions, changes.from));
   content += markup("<h2 id=\"objects\">Objects</h2>\n");
   if (!changes.objects_known) {
-    content += markup(
-        "<p>They can't be compared: one of the two versions has not been tested, so its objects are "
-        "unknown.</p>\n");
+    content +=
+        markup("<p>They can't be compared: {}.</p>\n",
+               changes.too_long ? "those of one of the two versions are too large"
+                                : "no test rendered one of the two versions, so its objects are unknown");
   } else {
     content += markup("<p>With the default values, {} changed and {} did not.</p>\n",
                       plural(changes.objects.size(), "object"), changes.unchanged);

@@ -543,11 +543,15 @@ TEST_P(SiteTest, VersionsAreComparedByTheirObjects) {
             HasSubstr("<span class=\"added\">+x: 2</span>"), HasSubstr("<span class=\"added\">+z: 1</span>"),
             HasSubstr("<span class=\"added\">+size: 2</span>"),
             HasSubstr("href=\"/packages/etcd/1.1.0/changes?from=1.2.0\"")));
-  EXPECT_THAT(ask("GET", "/packages/etcd/1.2.0/changes").body, HasSubstr("can't be compared"));
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.2.0/changes").body,
+              HasSubstr("can't be compared: no test rendered one of the two versions"));
   EXPECT_EQ(ask("GET", "/packages/etcd/1.1.0/changes?from=9.9.9").status, 404);
   const Value json = json_of(ask("GET", "/api/v1/packages/etcd/versions/1.1.0/changes?from=1.0.0"));
   EXPECT_EQ(json.find("objects")->size(), 3U);
   EXPECT_EQ(json.find("objects")->as_array()[1].string_at("change"), "removed");
+  tested("1.3.0", std::string(kTooLongText), "size: 2\n");
+  EXPECT_THAT(ask("GET", "/packages/etcd/1.3.0/changes?from=1.1.0").body,
+              HasSubstr("can't be compared: those of one of the two versions are too large"));
   EXPECT_EQ(ask("GET", "/api/v1/packages/etcd/versions/1.0.0/changes").status, 404);
 }
 

@@ -143,10 +143,12 @@ std::string_view to_string(ChangeOf change) {
 Result<VersionChanges> changes_between(const Version& from, std::string_view before, const Version& to,
                                        std::string_view after) {
   Differ differ;
+  const bool too_long = before == kTooLongText || after == kTooLongText;
   VersionChanges changes{
       .from = from.version,
       .to = to.version,
-      .objects_known = !before.empty() && !after.empty(),
+      .objects_known = !before.empty() && !after.empty() && !too_long,
+      .too_long = too_long,
       .defaults = diff_of(differ, from.facts.defaults, to.facts.defaults),
       .inputs = diff_of(differ, schema_text(from.facts.inputs), schema_text(to.facts.inputs))};
   if (!changes.objects_known) return changes;
@@ -166,6 +168,7 @@ Value to_value(const VersionChanges& changes) {
   return Value::object({{"from", changes.from},
                         {"to", changes.to},
                         {"objectsKnown", Value(changes.objects_known)},
+                        {"tooLong", Value(changes.too_long)},
                         {"objects", std::move(objects)},
                         {"unchanged", Value(changes.unchanged)},
                         {"defaults", list_of(changes.defaults)},

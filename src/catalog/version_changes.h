@@ -17,6 +17,9 @@ namespace mist::catalog {
 /// The objects of a version as bytes that are kept: a JSON list of {object, yaml}, sorted.
 std::string text_of(const std::vector<release::RenderedObject>& objects);
 
+/// Kept in place of that where it is too long.
+inline constexpr std::string_view kTooLongText = R"({"tooLong":true})";
+
 enum class ChangeOf : std::uint8_t { Added, Removed, Changed };
 std::string_view to_string(ChangeOf change);  ///< "added", "removed", "changed"
 
@@ -29,15 +32,16 @@ struct ObjectChange {
 
 struct VersionChanges {
   std::string from = {}, to = {};
-  bool objects_known = true;  ///< false: of one of both nobody kept its objects
+  bool objects_known = true;  ///< false: of one of both nobody kept its objects; or they are
+  bool too_long = false;      ///< too long to be compared
   std::vector<ObjectChange> objects = {};
   std::size_t unchanged = 0;
   std::vector<std::string> defaults = {};  ///< of the values that templates begin with, as lines of a diff
   std::vector<std::string> inputs = {};    ///< of the schema of the inputs
 };
 
-/// `before` and `after`: what text_of() gave for them; empty: it wasn't kept. Invalid: they are damaged.
-/// Takes a bounded time: what differs in very much is given as removed and added.
+/// `before` and `after`: what text_of() gave for them, or kTooLongText; empty: no test rendered it. Invalid:
+/// they are damaged. Takes a bounded time: what differs in very much is given as removed and added.
 Result<VersionChanges> changes_between(const Version& from, std::string_view before, const Version& to,
                                        std::string_view after);
 

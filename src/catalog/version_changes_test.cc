@@ -51,9 +51,19 @@ TEST(VersionChanges, ValuesAndInputsAreComparedWithoutObjects) {
       changes_between(before, "", after, text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"));
   ASSERT_TRUE(found.ok());
   EXPECT_FALSE(found->objects_known);
+  EXPECT_FALSE(found->too_long);
   EXPECT_THAT(found->objects, IsEmpty());
   EXPECT_THAT(found->defaults, ElementsAre("@@ -1,1 +1,1 @@", "-a: 1", "+a: 2"));
   EXPECT_EQ(found->inputs.back(), "+type: object");
+}
+
+TEST(VersionChanges, ObjectsThatAreTooLongAreNotComparedAndSaidToBe) {
+  const auto found =
+      changes_between({}, text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), {}, kTooLongText);
+  ASSERT_TRUE(found.ok()) << found.error().to_line();
+  EXPECT_FALSE(found->objects_known);
+  EXPECT_TRUE(found->too_long);
+  EXPECT_THAT(found->objects, IsEmpty());
 }
 
 TEST(VersionChanges, LongOnesAreCut) {

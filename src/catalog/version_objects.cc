@@ -22,7 +22,7 @@ Result<VersionObjects> version_objects(package::Renderer& renderer, const packag
   std::vector<release::RenderedObject> all = rendered.objects;
   all.insert(all.end(), hooks.begin(), hooks.end());
   VersionObjects result{.security = security_report(all), .text = text_of(all)};
-  if (result.text.size() > kMostTextBytes) result.text.clear();
+  if (result.text.size() > kMostTextBytes) result.text = kTooLongText;
   MIST_TRY(std::vector<apply::DesiredObject> desired,
            apply::prepare_offline(std::move(rendered.objects), id));
   std::vector<release::RenderedObject> objects;

@@ -14,7 +14,7 @@ namespace mist::catalog {
 /// More isn't kept: nobody sees anything in a picture of them.
 inline constexpr std::size_t kMostGraphObjects = 300;
 inline constexpr std::size_t kMostGraphBytes = std::size_t{256} << 10;
-/// Longer texts aren't kept.
+/// Longer texts aren't kept: kTooLongText is.
 inline constexpr std::size_t kMostTextBytes = std::size_t{4} << 20;
 
 struct VersionObjects {
@@ -22,7 +22,7 @@ struct VersionObjects {
   /// edges are empty where those are too many.
   encoding::Value graph = {};
   encoding::Value security = {};  ///< security_report.h
-  std::string text = {};          ///< version_changes.h; empty: it is too long
+  std::string text = {};          ///< version_changes.h
 };
 
 /// Errors: of the render, and of apply::infer_order.
