@@ -71,14 +71,21 @@ export interface Line {
   readonly text: string;
 }
 
+/** Characters of what a package gives. */
+export const MOST_SHOWN = 1 << 20;
+
 export interface Rendered {
-  /** YAML, as `mistctl generate -o raw` prints it, but with names in the place of secrets. */
+  /** YAML, as `mistctl generate -o raw` prints it, but with names in the place of secrets; its first MOST_SHOWN characters. */
   readonly text: string;
+  /** Of all of it. */
+  readonly length: number;
   readonly objects: number;
   readonly lines: readonly Line[];
   /** Random bytes that the package asked for. */
   readonly drawn: number;
+  /** The names of the first. */
   readonly secrets: readonly string[];
+  readonly moreSecrets: number;
   readonly milliseconds: number;
 }
 

@@ -1,11 +1,10 @@
 // The button Preview, which renders a package in this browser: asks the catalog what to run, and runs it in a worker that is ended at its
 // time limit, or by the person. What the package gives is shown as text.
 
-import type { ErrorReport, Message, Plan, Rendered } from "../protocol.ts";
+import { type ErrorReport, type Message, MOST_SHOWN, type Plan, type Rendered } from "../protocol.ts";
 import { addFields } from "./live_form.ts";
 import { megabytes, plural, report, visible } from "./report.ts";
 
-const MOST_SHOWN = 1 << 20; // characters
 const PAUSE = 500; // milliseconds between two questions to a catalog that prepares a version
 
 interface Attempt {
@@ -46,9 +45,9 @@ function offerPreview(section: HTMLElement): void {
   };
   const show = (plan: Plan, done: Rendered) => {
     end(`Rendered, ${plural(done.objects, "object")}.`);
-    const text = visible(done.text);
+    const text = visible(done.text); // longer than it was
     output.replaceChildren(
-      ...notesOf(done, text).map((note) => element("p", visible(note))),
+      ...notesOf(done, Math.max(done.length, text.length)).map((note) => element("p", visible(note))),
       block(text.slice(0, MOST_SHOWN), "The objects"),
       ...(plan.command === null
         ? []
@@ -124,12 +123,12 @@ function offerPreview(section: HTMLElement): void {
   });
 }
 
-function notesOf(done: Rendered, text: string): string[] {
+function notesOf(done: Rendered, length: number): string[] {
   const notes = [];
-  if (done.secrets.length > 0) notes.push(`Where it says (secret NAME), your installation has a secret of its own: ${done.secrets.join(", ")}.`);
+  if (done.secrets.length > 0) notes.push(`Where it says (secret NAME), your installation has a secret of its own: ${done.secrets.join(", ")}${done.moreSecrets > 0 ? ` and ${done.moreSecrets} more` : ""}.`);
   if (done.drawn > 0) notes.push("The package drew random values: your installation has others.");
   for (const line of done.lines) notes.push(`${line.level === "warn" ? "Warning" : "The package says"}: ${line.text}`);
-  if (text.length > MOST_SHOWN) notes.push(`Only the first ${plural(MOST_SHOWN, "character")} of ${text.length} are shown.`);
+  if (length > MOST_SHOWN) notes.push(`Only the first ${plural(MOST_SHOWN, "character")} of ${length} are shown.`);
   return notes;
 }
 

@@ -97,6 +97,16 @@ test("secrets are placeholders in the objects and in logs", async () => {
   assert.deepEqual([done.text, done.secrets, done.lines], ["a: (secret server)\n", ["server"], [{ level: "warn", text: "made (secret server)" }]]);
 });
 
+test("of what is too much for a page its beginning is shown", async () => {
+  const name = "n".repeat(128);
+  const asks = Array.from({ length: 60 }, (_, i) => JSON.stringify({ op: "secret.get", name: i === 0 ? name : `s${i}`, kind: i === 0 ? "ecdsa" : "hex" }));
+  // Each of them becomes a name, which is longer.
+  const text = result({ result: "Ok", files: { "a.yaml": `${"EC key".repeat(8000)}\n` } });
+  const done = await rendered([engine([text, ...asks], (said, ...asked) => [...asked.flatMap((each) => request(...each)), ...write(1, ...said!)])]);
+  assert.deepEqual([done.text.length, done.length], [1 << 20, 8000 * `(secret ${name})`.length + 1]);
+  assert.deepEqual([done.secrets.length, done.secrets[0], done.moreSecrets], [50, name, 10]);
+});
+
 test("what a script left is what the next engine reads", async () => {
   const script = engine([result({ result: "Ok", exports: { removed: ["manifests/map.yaml"] } })], (said) => write(1, ...said!));
   const next = engine([result({ result: "Error", message: "m", where: { file: "manifests/map.yaml", line: 1 } })], (said) => write(1, ...said!));

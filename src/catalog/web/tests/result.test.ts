@@ -2,7 +2,7 @@ import * as assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { decode, encode } from "../worker/bytes.ts";
-import { Failure, tail } from "../worker/failure.ts";
+import { bounded, Failure, tail } from "../worker/failure.ts";
 import { countObjects, printed } from "../worker/objects.ts";
 import { afterScript } from "../worker/pre_install.ts";
 import { isSafe, placeOf, resultOf } from "../worker/result.ts";
@@ -81,4 +81,12 @@ test("objects are counted, with the items of lists", () => {
 test("of a long output its end is shown, from the beginning of a line", () => {
   assert.equal(tail(" short\n"), "short");
   assert.equal(tail("first line\n" + "x".repeat(16000) + "\n" + "y".repeat(10000)), "… " + "y".repeat(10000));
+});
+
+test("an error of a package is cut before a page shows it", () => {
+  const long = "x".repeat(16 << 20);
+  const report = bounded({ message: long, because: long, hint: long, where: { file: long, line: 1, column: 2, text: long }, frames: Array.from({ length: 1000 }, () => long) });
+  assert.ok(JSON.stringify(report).length < 500_000);
+  assert.equal(report.because, `${"x".repeat(20000)}…`);
+  assert.deepEqual(bounded({ message: "m", where: null, frames: ["f"] }), { message: "m", where: null, because: null, hint: null, frames: ["f"] });
 });

@@ -41,6 +41,10 @@ test("requests that can't be answered are refused", () => {
     {},
     { name: "", kind: "hex" },
     { name: 3, kind: "hex" },
+    { name: "-a", kind: "hex" },
+    { name: "a b", kind: "hex" },
+    { name: "a\n", kind: "hex" },
+    { name: "a".repeat(129), kind: "hex" },
     { kind: "password", alphabet: "" },
     { kind: "password", alphabet: 3 },
     { kind: "password", length: -1 },
@@ -48,6 +52,7 @@ test("requests that can't be answered are refused", () => {
     { kind: "hex", length: 1.5 },
     { kind: "base64", length: "8" },
   ];
+  assert.match(get({ name: "a/b.c_d-" + "e".repeat(120), kind: "hex" }), /^[0-9a-f]{64}$/);
   for (const request of wrong) assert.throws(() => get(request), /secret\.get/, JSON.stringify(request));
 });
 

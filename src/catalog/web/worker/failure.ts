@@ -36,6 +36,23 @@ export const mebibytes = (bytes: number): string => `${Math.round(bytes / (1 << 
 
 const MOST_TAIL = 16384; // characters
 
+const LONGEST_FIELD = 20000; // characters: a tail with the words before it
+const MOST_FRAMES = 5;
+
+/** Short enough for a page to show at once, whatever the package put into it. */
+export function bounded({ message, where, because, hint, frames }: ErrorReport): ErrorReport {
+  const cut = (text: string) => clipped(text, LONGEST_FIELD);
+  return {
+    message: cut(message),
+    where: where ? { ...where, file: cut(where.file), text: cut(where.text) } : null,
+    because: because ? cut(because) : null,
+    hint: hint ? cut(hint) : null,
+    frames: (frames ?? []).slice(0, MOST_FRAMES).map(cut),
+  };
+}
+
+export const clipped = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`);
+
 /** The end of a long output, from the beginning of a line. */
 export function tail(text: string): string {
   const whole = text.trim();

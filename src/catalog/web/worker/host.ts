@@ -12,7 +12,8 @@ import type { Secrets } from "./secrets.ts";
 const LONGEST_REQUEST = 1 << 20; // bytes
 const MOST_REQUEST_BYTES = 16 << 20; // of all of them
 const MOST_LINES = 200;
-const LONGEST_LINE = 4096; // characters
+export const LONGEST_LINE = 4096; // characters
+const LONGEST_LEVEL = 20; // characters
 const LONGEST_STREAM = 1024; // characters
 
 export interface HostWorld {
@@ -88,7 +89,7 @@ export class Host {
       }
       case "log":
         if (this.lines.length < MOST_LINES && request["level"] !== "debug")
-          this.lines.push({ level: String(request["level"]), text: String(request["message"]).slice(0, LONGEST_LINE) });
+          this.lines.push({ level: String(request["level"]).slice(0, LONGEST_LEVEL), text: String(request["message"]).slice(0, LONGEST_LINE) });
         return {};
       case "secret.hide": // what its only reader gave
         return {};

@@ -2,7 +2,7 @@
 // what mistctl gives it. It gets one Plan, and answers with Messages.
 
 import type { ErrorReport, Message, Plan } from "../protocol.ts";
-import { Failure } from "./failure.ts";
+import { bounded, Failure } from "./failure.ts";
 import { fetchModule } from "./fetch_module.ts";
 import { render } from "./render.ts";
 import { withCallableStart } from "./start_function.ts";
@@ -25,6 +25,6 @@ addEventListener("message", async ({ data: plan }: MessageEvent<Plan>) => {
   try {
     tell({ state: "done", ...(await render(plan, tell, (url, program) => compiled(url, program, plan.ofVersion))) });
   } catch (failure) {
-    tell({ state: "failed", error: reportOf(failure) });
+    tell({ state: "failed", error: bounded(reportOf(failure)) });
   }
 });

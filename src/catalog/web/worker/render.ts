@@ -1,14 +1,16 @@
 // One render: the package's files through each of its engines, or the package by itself.
 
-import type { Message, Plan, Rendered } from "../protocol.ts";
+import { type Message, MOST_SHOWN, type Plan, type Rendered } from "../protocol.ts";
 import { unpacked, untar } from "./archive.ts";
 import type { Files } from "./bytes.ts";
 import { run } from "./engine.ts";
-import { Failure } from "./failure.ts";
+import { clipped, Failure } from "./failure.ts";
+import { LONGEST_LINE } from "./host.ts";
 import { countObjects, printed } from "./objects.ts";
 import { afterScript } from "./pre_install.ts";
 import { masked, Secrets } from "./secrets.ts";
 
+const MOST_NAMES = 50; // of secrets
 const MOST_UNPACKED = (64 << 20) + 10000 * 4096; // bytes: of the files, and of their headers
 
 /** `program`: a package that runs by itself, whose start function `run` calls. */
@@ -36,12 +38,16 @@ export async function render(plan: Plan, tell: (message: Message) => void, compi
     if (each.script && files) files = afterScript(plan.name, files, ran);
   }
   const text = printed(made);
+  const shown = masked(text, secrets.known);
+  // The page's thread shows all that it gets: it gets no more than it can show at once.
   return {
-    text: masked(text, secrets.known),
+    text: shown.slice(0, MOST_SHOWN),
+    length: shown.length,
     objects: countObjects(text),
-    lines: lines.map((line) => ({ level: line.level, text: masked(line.text, secrets.known) })),
+    lines: lines.map((line) => ({ level: line.level, text: clipped(masked(line.text, secrets.known), LONGEST_LINE) })),
     drawn,
-    secrets: [...secrets.known.keys()],
+    secrets: [...secrets.known.keys()].slice(0, MOST_NAMES),
+    moreSecrets: Math.max(secrets.known.size - MOST_NAMES, 0),
     milliseconds: Math.round(performance.now() - began),
   };
 }

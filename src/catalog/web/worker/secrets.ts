@@ -10,6 +10,7 @@ import { sha256 } from "./sha256.ts";
 const LOWER = "abcdefghijklmnopqrstuvwxyz";
 const ALPHANUMERIC = LOWER + LOWER.toUpperCase() + "0123456789";
 const LONGEST = 1024; // as src/package/secrets.cc allows
+const NAME = /^[a-zA-Z0-9_./][a-zA-Z0-9_./-]{0,127}$/; // as there
 const MOST_TRIES = 10000; // for passwords that hold what is required, in one preview
 
 const CLASSES: ReadonlyMap<string, RegExp> = new Map([
@@ -36,7 +37,8 @@ export class Secrets {
   /** The answer to secret.get. Throws a Failure. */
   get(request: JsonObject): Secret {
     const { name } = request;
-    if (typeof name !== "string" || name === "") throw new Failure('secret.get: "name" is missing');
+    if (typeof name !== "string" || !NAME.test(name))
+      throw new Failure(`secret.get: "name" must be 1 to 128 letters, digits, '-', '_', '.' and '/', and not begin with '-'`);
     let secret = this.#known.get(name);
     if (!secret) {
       secret = this.#made(name, request);
