@@ -87,6 +87,20 @@ def a_catalogs_form_shows_the_file_while_one_types(t):
 
 
 @test(waits=True)
+def a_catalogs_form_says_what_is_too_long_for_it(t):
+    catalog = catalog_with_packages(t)
+    browser = Browser(t)
+    browser.open(catalog.url + "/packages/chart/1.0.0/inputs")
+    browser.value("document.querySelector('[name=host]').value = 'x'.repeat(13000)")
+    browser.value("document.querySelector('[name=host]').focus()")
+    browser.type("y")
+    browser.wait("document.getElementById('filled').textContent.includes('too long for this form')")
+    browser.press("Enter")
+    equal(browser.value("document.querySelector('[name=host]').value.length"), 13001, "what was typed is still there")
+    check(browser.value("location.search") == "", "it led to another page")
+
+
+@test(waits=True)
 def a_catalogs_form_warns_and_says_when_its_version_is_gone(t):
     catalog = catalog_with_packages(t)
     browser = Browser(t)

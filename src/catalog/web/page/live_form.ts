@@ -2,6 +2,13 @@
 // lead to. That page comes from the catalog and its texts are escaped; the Content-Security-Policy lets no other script run.
 
 const PAUSE = 150; // milliseconds after the last key
+// The server takes 16 KiB of a request's head (src/http/web_server.h), and the address isn't all of it.
+const LONGEST_ADDRESS = 12_000; // characters
+const TOO_LONG = "That is too long for this form. Write it into the file by yourself.";
+
+/** Whether no server would take it, before it is asked or by its answer. */
+export const isTooLong = (url: URL): boolean => url.href.length > LONGEST_ADDRESS;
+export const saysTooLong = (status: number): boolean => status === 414 || status === 431;
 
 export function addressOf(form: HTMLFormElement): URL {
   // Fields may be called like members of a form.
@@ -29,6 +36,7 @@ export function keepFresh(form: HTMLFormElement): void {
     running?.abort();
     const mine = (running = new AbortController());
     const url = addressOf(form);
+    if (isTooLong(url)) return say(TOO_LONG);
     try {
       const answer = await fetch(url, { signal: mine.signal });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -39,6 +47,7 @@ export function keepFresh(form: HTMLFormElement): void {
         say(page.querySelector("main h1 + p")?.textContent || "It isn't there any more.");
         return;
       }
+      if (saysTooLong(answer.status)) return say(TOO_LONG);
       if (!answer.ok) throw new Error(String(answer.status));
       for (const id of ids) replaceContent(document.getElementById(id), page.getElementById(id));
       document.title = page.title;
@@ -56,6 +65,12 @@ export function keepFresh(form: HTMLFormElement): void {
     if (!(event instanceof InputEvent && event.isComposing)) refreshSoon();
   });
   form.addEventListener("compositionend", refreshSoon);
+  // The page that it leads to would be an error, without what was typed.
+  form.addEventListener("submit", (event) => {
+    if (!isTooLong(addressOf(form))) return;
+    event.preventDefault();
+    say(TOO_LONG);
+  });
 }
 
 function replaceContent(now: Element | null, next: Element | null): void {

@@ -2,7 +2,7 @@
 // time limit, or by the person. What the package gives is shown as text.
 
 import { type ErrorReport, type Message, MOST_SHOWN, type Plan, type Rendered } from "../protocol.ts";
-import { addFields } from "./live_form.ts";
+import { addFields, isTooLong, saysTooLong } from "./live_form.ts";
 import { megabytes, plural, report, visible } from "./report.ts";
 
 const PAUSE = 500; // milliseconds between two questions to a catalog that prepares a version
@@ -58,8 +58,10 @@ function offerPreview(section: HTMLElement): void {
   const asked = async (mine: Attempt): Promise<Plan | { error: ErrorReport }> => {
     const url = new URL(section.dataset["preview"] ?? "", document.baseURI);
     if (form) addFields(url, form);
+    if (isTooLong(url)) return { error: TOO_MUCH };
     for (;;) {
       const answer = await fetch(url, { signal: mine.asking.signal });
+      if (saysTooLong(answer.status)) return { error: TOO_MUCH };
       const body: unknown = await answer.json();
       if (answer.status !== 202) return body as Plan | { error: ErrorReport };
       status.textContent = "The catalog prepares it…";
@@ -131,6 +133,11 @@ function notesOf(done: Rendered, length: number): string[] {
   if (length > MOST_SHOWN) notes.push(`Only the first ${plural(MOST_SHOWN, "character")} of ${length} are shown.`);
   return notes;
 }
+
+const TOO_MUCH: ErrorReport = {
+  message: "the inputs are too long for a preview",
+  hint: "write them into a file of values, and run mistctl generate",
+};
 
 function tooLong(plan: Plan): ErrorReport {
   return {
