@@ -195,7 +195,7 @@ TEST(InputForm, WhatItCannotSeeIsASecret) {
               ElementsAre("a"));
 }
 
-TEST(InputForm, ReferencesThatDoubleOrGoInCirclesEnd) {
+TEST(InputForm, ReferencesThatDoubleOrAreCyclicEnd) {
   Value defs = Value::object();
   for (int i = 0; i < 100; ++i)
     defs.set(fmt::format("d{}", i),

@@ -42,7 +42,7 @@ void add_members(SchemaParts& parts, std::vector<const Value*>& to, const Value&
       if (!add_part(parts, to, each.value)) return;
 }
 
-// What `node` says of some values that it describes.
+// Those that `node` gives for some of the values that it describes.
 void add_alternatives(SchemaParts& parts, const Value& node) {
   for (const std::string_view keyword : {"anyOf", "oneOf"}) add_items(parts, parts.maybe, node, keyword);
   for (const std::string_view keyword : {"if", "then", "else", "not"})

@@ -1,7 +1,7 @@
 #pragma once
 // A JSON Schema as the form of inputs reads it: which of its parts speak of one input, by references and
-// alternatives too, and below which of them there are secrets. A package may refer in circles, to nothing, or
-// twice at each step: the work is bounded, and what can't be seen counts as a secret. One thread.
+// alternatives too, and below which of them there are secrets. References may be cyclic, lead to nothing, or
+// double at each step: the work is bounded, and what can't be seen counts as a secret. One thread.
 
 #include <string_view>
 #include <unordered_map>

@@ -232,7 +232,7 @@ class Report {
       words = "decides which Pods make room for others";
     else if (kind == "Namespace" && group.empty())
       words = "is a namespace of its own";
-    // What others ask or write goes through the first.
+    // Requests and writes of others go through the first.
     const int weight = group == "admissionregistration.k8s.io" || group == "apiregistration.k8s.io" ? 2
                        : group == "apiextensions.k8s.io"                                            ? 1
                                                                                                     : 0;
