@@ -215,7 +215,7 @@ TEST(InputForm, KnowsTheSecretsOfOurPackages) {
       {"postgresql", {"users"}},
       {"redis", {"users", "adminPassword"}}};
   std::size_t looked_at = 0;
-  for (const auto& each : std::filesystem::directory_iterator(testing::source_dir() / "packages")) {
+  for (const auto& each : std::filesystem::directory_iterator(mist::testing::source_dir() / "packages")) {
     const auto text = HostFileSystem().read(each.path() / "mistletoe.yaml");
     if (!text.ok()) continue;
     const auto document = encoding::parse_yaml(*text);

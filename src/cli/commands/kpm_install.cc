@@ -8,6 +8,7 @@
 
 #include "action/deploy/look.h"
 #include "base/text.h"
+#include "cli/command_hint.h"
 #include "cli/commands.h"
 #include "cli/kpm_home.h"
 #include "cli/kube_questions.h"
