@@ -389,9 +389,10 @@ TEST_F(PollerTest, AnAuthorsSlowRepositoriesHoldUpNobodyElse) {
   Poller poller(std::move(world));
   const std::jthread running([&](const std::stop_token& stop) { (void)poller.run(Context(stop)); });
   ASSERT_TRUE(comes_true([&] { return git.waiting() == 2; }));
-  link();
+  // As soon as it is linked it may be polled.
   kube("1.0.0");
   tag("v1.0.0");
+  link();
   poller.wake();
   EXPECT_TRUE(comes_true([&] { return !versions().empty(); }));
   EXPECT_EQ(git.waiting(), 2) << "one poll is left to others";

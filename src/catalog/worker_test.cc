@@ -378,7 +378,7 @@ TEST_F(WorkerTest, AVersionWaitsWhileAnotherTestRemovesWhatItsEarlierAttemptLeft
 }
 
 TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
-  submit({{"role.yaml", std::string(kRole)}, {"map.yaml", std::string(kMap)}});
+  submit({{"map.yaml", std::string(kMap)}, {"role.yaml", std::string(kRole)}});
   refuse_deletions(2);  // that of the package, and the one after it
   ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Failed);
@@ -389,16 +389,16 @@ TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
 }
 
 TEST_F(WorkerTest, WhatAPackageKeepsFailsItAndGoesAllTheSame) {
-  submit({{"role.yaml", R"(
+  submit({{"hook.yaml", R"(
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: judge, annotations: {mistletoe.dev/keep: "true"}}
+)"},
+          {"role.yaml", R"(
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: reader, annotations: {helm.sh/resource-policy: keep}}
 rules: []
-)"},
-          {"hook.yaml", R"(
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: judge, annotations: {mistletoe.dev/keep: "true"}}
 )"}});
   ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Failed);
@@ -427,7 +427,7 @@ TEST_F(WorkerTest, WhatCannotBeRemovedNowIsRemovedByALaterTest) {
 }
 
 TEST_F(WorkerTest, ARecordThatThePackageForgesKeepsNothing) {
-  submit({{"role.yaml", std::string(kRole)}, {"map.yaml", std::string(kMap)}});
+  submit({{"map.yaml", std::string(kMap)}, {"role.yaml", std::string(kRole)}});
   bool is_forged = false;
   cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
     // It is installed.

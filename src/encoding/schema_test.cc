@@ -218,9 +218,9 @@ properties:
 TEST(FillSchemaDefaults, AWholeObjectStaysAsItIs) {
   const Value schema = *parse_yaml(
       "{$ref: '#/$defs/a', $defs: {a: {properties: {x: {default: 1}, b: {$ref: '#/$defs/b'}}},"
-      " b: {properties: {y: {default: 2}, a: {$ref: '#/$defs/a'}}}}}");
+      " b: {properties: {z: {default: 2}, a: {$ref: '#/$defs/a'}}}}}");
   EXPECT_EQ(filled(schema, "{}"), to_json(schema_defaults(schema)));
-  EXPECT_EQ(filled(schema, "{b: {a: {}}}"), R"({"x":1,"b":{"y":2,"a":{"x":1}}})");
+  EXPECT_EQ(filled(schema, "{b: {a: {}}}"), R"({"x":1,"b":{"z":2,"a":{"x":1}}})");
   EXPECT_EQ(filled(*parse_yaml("{$ref: '#'}"), "{a: {}}"), R"({"a":{}})");
 }
 

@@ -79,7 +79,7 @@ TEST(Git, LetsEachCallTalkToItsRemoteOnly) {
 
 TEST(Git, OneThatDoesNotKeepToJudgedAddressesGoesToNoRepositoryOfStrangers) {
   testing::WatchedRunner runner;
-  const GitUrl named = url("https://h/r");
+  const GitUrl named = url("https://git.example.com/r");
   const auto limited =
       named.limited_to_public([](const std::string&) { return std::vector<std::string>{"1.1.1.1"}; });
   ASSERT_TRUE(limited.ok());

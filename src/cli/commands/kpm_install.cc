@@ -38,6 +38,7 @@ constexpr FlagGroup kInstallGroups[] = {{"Flags", kInstallFlags},
                                         kValuesFlags,
                                         kDeployFlags,
                                         kClockFlags,
+                                        kRotateFlags,
                                         kLockFlags,
                                         kSandboxFlags,
                                         kOutputFlags};
