@@ -18,6 +18,10 @@ std::string tag_key(const oci::Reference& reference) {
   return fmt::format("{}:{}", reference.repository.str(), reference.tag);
 }
 
+Result<bool> may_be_kept(const Fetched& fetched, const MayKeep& may_keep) {
+  return may_keep ? may_keep(fetched) : Result<bool>(true);
+}
+
 }  // namespace
 
 OciFetcher::OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust)
@@ -88,15 +92,22 @@ Result<Examined> OciFetcher::examine(const oci::Reference& reference, const cryp
   return examined;
 }
 
-Result<bool> OciFetcher::settle(const oci::Reference& reference, const crypto::Digest& manifest,
-                                const Examined& examined, const Fetched& fetched,
-                                const MayKeep& may_keep) const {
-  if (may_keep) {
-    MIST_TRY(const bool keeps, may_keep(fetched));
-    if (!keeps) return false;
-  }
-  MIST_TRY_VOID(trust_.keep(reference.repository, manifest, examined));
-  return true;
+// What the pin refuses leaves nothing behind: its signers would be the package's from then on.
+Status OciFetcher::settle_version(const oci::Reference& tagged, const crypto::Digest& manifest,
+                                  const Examined& examined, const Fetched& fetched,
+                                  ChangedVersions changed) const {
+  const std::string registry(kOciName);
+  const std::string key = tag_key(tagged);
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, key));
+  Pin now{.reference = key,
+          .digest = fetched.digest,
+          .is_tree = std::holds_alternative<PackageTree>(fetched.content),
+          .object = manifest.str(),
+          .origin = fetched.origin};
+  const bool moved = pin && pin->digest != now.digest;
+  if (moved && changed == ChangedVersions::Refuse) return known_.record(registry, pin, std::move(now));
+  MIST_TRY_VOID(trust_.keep(tagged.repository, manifest, examined));
+  return moved ? known_.pins().replace(registry, now) : known_.record(registry, pin, std::move(now));
 }
 
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
@@ -105,7 +116,8 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
       MIST_TRY(const Examined examined, examine(reference, *reference.digest, context));
-      MIST_TRY_VOID(settle(reference, *reference.digest, examined, *known, may_keep));
+      MIST_TRY(const bool keeps, may_be_kept(*known, may_keep));
+      if (keeps) MIST_TRY_VOID(trust_.keep(reference.repository, *reference.digest, examined));
       return *std::move(known);
     }
   }
@@ -116,20 +128,13 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
     const TagChosen chosen = reference.range.empty() ? TagChosen::ByName : TagChosen::ByRange;
     if (!reference.digest) MIST_TRY_VOID(check_version(tagged, raw, chosen));
     MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
-    MIST_TRY(const bool keeps, settle(tagged, raw.digest, examined, fetched, may_keep));
+    MIST_TRY(const bool keeps, may_be_kept(fetched, may_keep));
+    if (!keeps) return fetched;
     // A version keeps its bytes; other tags may move.
-    if (!keeps || reference.digest || !oci::is_fixed_version(tagged.tag)) return fetched;
-    const std::string key = tag_key(tagged);
-    MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
-    Pin now{.reference = key,
-            .digest = fetched.digest,
-            .is_tree = std::holds_alternative<PackageTree>(fetched.content),
-            .object = raw.digest.str(),
-            .origin = fetched.origin};
-    if (changed == ChangedVersions::Accept && pin && pin->digest != now.digest)
-      MIST_TRY_VOID(known_.pins().replace(std::string(kOciName), now));
+    if (!reference.digest && oci::is_fixed_version(tagged.tag))
+      MIST_TRY_VOID(settle_version(tagged, raw.digest, examined, fetched, changed));
     else
-      MIST_TRY_VOID(known_.record(std::string(kOciName), pin, std::move(now)));
+      MIST_TRY_VOID(trust_.keep(tagged.repository, raw.digest, examined));
     return fetched;
   };
   const auto all = [&]() -> Result<Fetched> {

@@ -32,9 +32,9 @@ class OciFetcher {
   // Succeeds if the manifest may be used, under the tag if there is one. Nothing is remembered yet.
   Result<Examined> examine(const oci::Reference& reference, const crypto::Digest& manifest,
                            const Context& context) const;
-  // Whether something is remembered of it.
-  Result<bool> settle(const oci::Reference& reference, const crypto::Digest& manifest,
-                      const Examined& examined, const Fetched& fetched, const MayKeep& may_keep) const;
+  // Remembers the signers of a version, and pins its bytes. Errors: Conflict (they aren't those of its pin).
+  Status settle_version(const oci::Reference& tagged, const crypto::Digest& manifest,
+                        const Examined& examined, const Fetched& fetched, ChangedVersions changed) const;
   // Where signatures count, the version that the manifest says, too.
   Status check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,

@@ -74,6 +74,11 @@ class OciRegistries : public ::testing::Test {
     EXPECT_TRUE(fetched.ok()) << fetched.error().to_line();
     return remote.web.count() - before;
   }
+  void remember_signers() {
+    const std::string policy =
+        "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  default: remember\n";
+    ASSERT_TRUE(files.write(paths.trust_policy(), policy).ok());
+  }
   /// With a key that `seed` makes.
   void sign(const crypto::Digest& manifest, unsigned char seed) {
     std::array<std::byte, crypto::kKeyBytes> bytes{};
@@ -200,11 +205,7 @@ TEST_F(OciRegistries, NothingIsPinnedOfBytesThatTheReferencesDigestRefuses) {
 }
 
 TEST_F(OciRegistries, TheSignersOfRefusedBytesAreNotRemembered) {
-  ASSERT_TRUE(
-      files
-          .write(paths.trust_policy(),
-                 "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  default: remember\n")
-          .ok());
+  remember_signers();
   Registries registries(world());
   ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   const auto named = [&](const std::string& tag) {
@@ -223,6 +224,18 @@ TEST_F(OciRegistries, TheSignersOfRefusedBytesAreNotRemembered) {
   EXPECT_TRUE(repaired.ok()) << repaired.error().to_line();
   sign(remote.publish("1.5.0", module("foreign, too")), 1);
   EXPECT_NE(failure(":1.5.0").find("before is signed by key"), std::string::npos) << failure(":1.5.0");
+}
+
+TEST_F(OciRegistries, TheSignersOfAVersionThatMovedAreNotRemembered) {
+  remember_signers();
+  remote.publish("1.4.0", module("right"));
+  ASSERT_TRUE(fetch(":1.4.0").ok());
+  sign(remote.publish("1.4.0", module("foreign")), 1);
+  EXPECT_NE(failure(":1.4.0").find("isn't what it was"), std::string::npos) << failure(":1.4.0");
+  sign(remote.publish("1.5.0", module("right, too")), 2);
+  EXPECT_EQ(failure(":1.5.0"), "no error");
+  sign(remote.publish("1.6.0", module("foreign, too")), 1);
+  EXPECT_NE(failure(":1.6.0").find("before is signed by key"), std::string::npos) << failure(":1.6.0");
 }
 
 TEST_F(OciRegistries, NothingIsPinnedOfAChartThatIsNotTheDependency) {
