@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "http/unanswered.h"
 #include "http/unstarted.h"
 #include "testing/http_server.h"
 #include "testing/server_socket.h"
@@ -478,6 +479,25 @@ TEST(Client, DoesNotRepeatAnUnsafeRequestOnAFreshConnection) {
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(response.error().message, EndsWith("; the server may have got the request"));
   EXPECT_EQ(posts, 1);
+}
+
+// A watch is one: the server that takes the fresh connection may know less than the one before.
+TEST(Client, DoesNotRepeatWhatOnlyItsSenderRepeats) {
+  std::atomic<int> watches{0};
+  HttpServer server([&](const ServerRequest& request, ServerReply& reply) {
+    if (request.target != "/watch") return reply.respond(200, "ok");
+    if (++watches == 1) return;  // got it, then dies
+    reply.respond(200, "twice");
+  });
+  Client client({});
+  ASSERT_TRUE(client.send(get_request(server.url()), Context()).ok());
+  Request watch = get_request(server.url("/watch"));
+  watch.repeat = Repeat::Never;
+  const auto response = client.send(watch, Context());
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
+  EXPECT_TRUE(is_unanswered(response.error()));
+  EXPECT_EQ(watches, 1);
 }
 
 TEST(Client, ManyThreadsManyRequests) {

@@ -120,7 +120,7 @@ struct Exchange::Callbacks {
     if (!exchange->may_reach(server == nullptr ? "" : server)) return CURL_PREREQFUNC_ABORT;
     // libcurl repeats a request by itself when a connection that it reused turns out to be closed. The server
     // may have acted on the first one.
-    exchange->would_repeat_ = exchange->sendings_ > 0 && exchange->request_.repeat == Repeat::Unsafe;
+    exchange->would_repeat_ = exchange->sendings_ > 0 && exchange->request_.repeat != Repeat::Safe;
     if (exchange->would_repeat_ || exchange->abandoned_.load(std::memory_order_relaxed))
       return CURL_PREREQFUNC_ABORT;
     // It may have waited for its connection for long, or the process was stopped meanwhile.

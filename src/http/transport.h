@@ -44,8 +44,8 @@ Error as_maybe_sent(Error failure);
 /// The text given to undelivered(); of other errors the message.
 std::string without_sent(const Error& error);
 
-/// Whether a request may be sent again when nobody knows if the first try arrived. Never: it may arrive
-/// twice, but only its sender repeats it, and has to hear of each outage.
+/// Whether a request may be sent again when nobody knows if the first try arrived. Never: only its sender
+/// repeats it, and has to hear of each outage.
 enum class Repeat : std::uint8_t { Safe, Unsafe, Never };
 
 struct Request {
