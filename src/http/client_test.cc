@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "http/silent.h"
 #include "http/unanswered.h"
 #include "http/unstarted.h"
 #include "testing/http_server.h"
@@ -327,6 +328,7 @@ TEST(Client, HangingServerEndsAtTheIdleTimeout) {
   ASSERT_FALSE(response.ok());
   EXPECT_EQ(response.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(response.error().message, HasSubstr("sent nothing for 0.05 s"));
+  EXPECT_TRUE(is_silent(response.error()));
   EXPECT_FALSE(surely_not_sent(response.error()));
 }
 

@@ -18,6 +18,7 @@
 #include "base/text_mask.h"
 #include "http/over_limit.h"
 #include "http/public_address.h"
+#include "http/silent.h"
 #include "http/unstarted.h"
 
 namespace mist::http {
@@ -572,7 +573,8 @@ Result<Response> Exchange::result() {
 Error Exchange::idle_error() const {
   const Duration idle = request_.idle_timeout.value_or(settings_.options.idle_timeout);
   return undelivered(Sent::Maybe, fmt::format("{} sent nothing for {:g} s", url_.authority(), seconds(idle)))
-      .with_hint("the server hangs or is overloaded; look at its logs");
+      .with_hint("the server hangs or is overloaded; look at its logs")
+      .with_detail(Silent());
 }
 
 Error Exchange::hung_error(Duration silence) const {

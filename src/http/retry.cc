@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "http/silent.h"
 #include "http/url.h"
 
 namespace mist::http {
@@ -213,7 +214,10 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
     if (!result.ok()) note_gone(origin);
     return std::nullopt;
   }
-  if (!throttled && !reached && spent.attempts > options_.first_connect + patience) return std::nullopt;
+  // A server that restarts refuses connections or breaks them; one that takes a request and is silent hangs.
+  const bool hangs = !result.ok() && is_silent(result.error());
+  if (!throttled && (!reached || hangs) && spent.attempts > options_.first_connect + patience)
+    return std::nullopt;
   return next;
 }
 

@@ -34,7 +34,8 @@ struct RetryOptions {
   /// one transport may lead to many servers.
   Duration first_contact_patience = std::chrono::milliseconds(800);
   /// Until then the first attempt may take this long to connect; then the user is told, and the second one
-  /// has the client's own time. Attempts that took longer than that together are not repeated.
+  /// has the client's own time. Attempts that took longer than that and the patience together are not
+  /// repeated; of a server that has answered, only if the last one ended in silence (silent.h).
   Duration first_connect = std::chrono::seconds(4);
   /// Until then somebody who waits longer than that for an answer is told: the peer may have accepted the
   /// connection and hang. Longer than first_connect, which has a message of its own.

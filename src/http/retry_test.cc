@@ -6,6 +6,7 @@
 #include <latch>
 #include <numeric>
 
+#include "http/silent.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
 #include "testing/recorded_events.h"
@@ -227,6 +228,26 @@ TEST_F(Retry, AServerThatAnsweredOnceIsWaitedForLonger) {
   EXPECT_THAT(events_.messages.front(), HasSubstr("trying the API server again in"));
   EXPECT_THAT(events_.messages.front(), HasSubstr(": nothing listens"));
   EXPECT_THAT(events_.messages.front(), Not(HasSubstr("sent")));
+}
+
+TEST_F(Retry, SilenceOfAServerThatAnsweredIsWaitedForOnce) {
+  Duration silence = 60s;
+  inner_.otherwise([&](const Request&, const Context&) -> Result<Response> {
+    clock_.advance(silence);
+    return undelivered(Sent::Maybe, "api.example sent nothing").with_detail(Silent());
+  });
+  // It answered an earlier request, or the first attempt.
+  inner_.reply(200);
+  ASSERT_TRUE(send(Repeat::Safe).ok());
+  EXPECT_TRUE(is_silent(send(Repeat::Safe).error()));
+  EXPECT_EQ(inner_.count(), 2u);
+  inner_.reply(502);
+  EXPECT_TRUE(is_silent(send(Repeat::Safe).error()));
+  EXPECT_EQ(inner_.count(), 4u);
+  // A request that gives up soon may be sent again.
+  silence = 10s;
+  EXPECT_FALSE(send(Repeat::Safe).ok());
+  EXPECT_EQ(inner_.count(), 7u);
 }
 
 TEST_F(Retry, AnAnswerOfOneServerIsNoReasonToWaitForAnother) {
