@@ -83,7 +83,7 @@ Result<std::unique_ptr<RegistryView>> ConfiguredRegistries::open(const std::stri
   MIST_TRY(const config::Config config, load());
   const config::Registry* registry = config.find_registry(name);
   if (registry == nullptr) return config::unknown_registry(config, name);
-  return open_view(*registry, paths_, files_, git_, events_, web_);
+  return open_view(*registry, paths_, files_, git_, events_, web_, away_);
 }
 
 Status ConfiguredRegistries::add(config::Registry registry, const Context& context) const {

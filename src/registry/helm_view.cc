@@ -84,16 +84,23 @@ Error without_newer(Error read, Error newer, const Context& context) {
   return read;
 }
 
+std::string origin_of(const ChartServer& server) {
+  const auto url = http::Url::parse(server.url.substr(0, server.url.find('#')));
+  return url ? url->origin() : server.url;
+}
+
 class HelmView final : public RegistryView {
  public:
   HelmView(std::string name, ChartServer server, Path directory, FileSystem& files, EventSink& events,
-           std::unique_ptr<http::Transport> transport)
+           std::unique_ptr<http::Transport> transport, AwayServers& away)
       : name_(std::move(name)),
         server_(std::move(server)),
+        origin_(origin_of(server_)),
         directory_(std::move(directory)),
         files_(files),
         events_(events),
-        transport_(std::move(transport)) {}
+        transport_(std::move(transport)),
+        away_(away) {}
 
   bool is_remote() const override { return true; }
 
@@ -124,7 +131,9 @@ class HelmView final : public RegistryView {
     // A version that came later, or an index that has been repaired since.
     using enum ErrorKind;
     if (read || (read.error().kind != NotFound && read.error().kind != Invalid)) return read;
-    const Result<ReadIndex> newer = fetch(context, accept);
+    std::optional<Error> why_away = away_.why_away(origin_);
+    const Result<ReadIndex> newer =
+        why_away ? Result<ReadIndex>(*std::move(why_away)) : fetch(context, accept);
     if (!newer) return without_newer(std::move(read).error(), newer.error(), context);
     return newer->kept.text == index.kept.text ? std::move(read) : read_in(newer->charts, reference, context);
   }
@@ -207,14 +216,19 @@ class HelmView final : public RegistryView {
     return newest_index(context, accept);
   }
 
-  // The kept index will do while the server is away.
+  // The kept index will do while the server is away, which is waited for once.
   Result<ReadIndex> newest_index(const Context& context, const Accept& accept) {
-    Result<ReadIndex> fetched = fetch(context, accept);
-    if (fetched || fetched.error().kind != ErrorKind::Retryable) return fetched;
-    std::optional<ReadIndex> known = readable_index();
-    if (!known) return fetched;
+    std::optional<Error> why_away = away_.why_away(origin_);
+    std::optional<ReadIndex> known = why_away ? readable_index() : std::nullopt;
+    if (!known) {
+      Result<ReadIndex> fetched = fetch(context, accept);
+      if (fetched || fetched.error().kind != ErrorKind::Retryable) return fetched;
+      known = readable_index();
+      if (!known) return fetched;
+      why_away = std::move(fetched).error();
+    }
     events_.warn(fmt::format("{}; the index of {} is taken as it was when it was last read",
-                             escape_controls(fetched.error().to_line()), name_));
+                             escape_controls(why_away->to_line()), name_));
     return *std::move(known);
   }
 
@@ -222,6 +236,10 @@ class HelmView final : public RegistryView {
     Activity activity(events_, fmt::format("reading the index of {}", name_));
     Result<ReadIndex> fetched = fetch_quietly(context, accept);
     if (!fetched) activity.fail();
+    if (fetched)
+      away_.note_answer(origin_);
+    else if (fetched.error().kind == ErrorKind::Retryable)
+      away_.note_away(origin_, fetched.error());
     return fetched;
   }
 
@@ -268,17 +286,19 @@ class HelmView final : public RegistryView {
 
   std::string name_;
   ChartServer server_;
+  std::string origin_;
   Path directory_;
   FileSystem& files_;
   EventSink& events_;
   std::unique_ptr<http::Transport> transport_;
+  AwayServers& away_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
-                                                     const OciAccess& web) {
+                                                     const OciAccess& web, AwayServers& away) {
   if (!web.transport) return error(ErrorKind::Invalid, "chart repositories can't be reached from here");
   MIST_TRY_VOID(check_repository_address(url));
   MIST_TRY(const std::vector<HelmRepository> known,
@@ -286,7 +306,7 @@ Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std
   MIST_TRY(ChartServer server,
            server_of(url, known, web.plain_http ? PlainHttp::Everywhere : PlainHttp::ThisMachine));
   return std::unique_ptr<RegistryView>(std::make_unique<HelmView>(
-      std::move(name), std::move(server), std::move(directory), files, events, web.transport()));
+      std::move(name), std::move(server), std::move(directory), files, events, web.transport(), away));
 }
 
 Result<std::string> parse_helm_url(std::string_view text) {

@@ -237,6 +237,28 @@ TEST_F(HelmRegistry, WhileItIsAwayTheIndexIsTakenAsItWas) {
   EXPECT_THAT(events.messages.back(), HasSubstr("is taken as it was"));
 }
 
+TEST_F(HelmRegistry, WhileItIsAwayItIsWaitedForOnce) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.x"), "shop/db:1.2.0 two");
+  away = true;
+  Registries& all = open();
+  const auto asked_for = [&](const char* reference) {
+    const std::size_t before = web.count();
+    (void)all.fetch(*all.parse(reference), Context());
+    return web.count() - before;
+  };
+  EXPECT_EQ(asked_for("shop/db:1.x"), 1u);
+  EXPECT_EQ(asked_for("shop/db:1.2.x"), 0u);
+  EXPECT_THAT(events.messages.back(), HasSubstr("is taken as it was"));
+  EXPECT_EQ(asked_for("shop/db:9.0.0"), 0u) << "nor for a newer index";
+  // An update asks whatever was remembered, and all that follow ask again.
+  publish("1.3.0", "newer");
+  away = false;
+  ASSERT_TRUE(all.update("shop", Context()).ok());
+  EXPECT_EQ(asked_for("shop/db:1.x"), 2u) << "the index and the archive";
+  EXPECT_EQ(asked_for("shop/db:9.0.0"), 1u);
+}
+
 TEST_F(HelmRegistry, AVersionThatChangedIsRefused) {
   add();
   ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");

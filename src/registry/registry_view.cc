@@ -219,7 +219,7 @@ Result<RegistryRef> RegistryView::exact(const RegistryRef& reference, const Cont
 
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
-                                                const OciAccess& web) {
+                                                const OciAccess& web, AwayServers& away) {
   const Path base = paths.config_file.parent_path();
   const auto& source = registry.remote().source;
   if (const auto* directory = std::get_if<config::DirectorySource>(&source))
@@ -231,7 +231,7 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
   if (const auto* helm = std::get_if<config::HelmSource>(&source))
     return open_helm_view(registry.name, helm->url,
                           paths.registries() / snapshot_directory_name(registry.name, helm->url), files,
-                          events, web);
+                          events, web, away);
   const std::string& address = std::get<config::GitSource>(source).url;
   Result<GitUrl> url = GitUrl::parse(address, base);
   if (!url)

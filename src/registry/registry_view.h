@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "registry/away_servers.h"
 #include "registry/chart_trust.h"
 #include "registry/git.h"
 #include "registry/layout.h"
@@ -91,11 +92,11 @@ class RegistryView {
   virtual void doubt_state() {}
 };
 
-/// The view of a configured registry, through its default remote. `web`: how chart repositories are reached.
-/// Errors: Invalid (URL).
+/// The view of a configured registry, through its default remote. `web`: how chart repositories are reached;
+/// `away`: those that aren't waited for again. Errors: Invalid (URL).
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
-                                                const OciAccess& web);
+                                                const OciAccess& web, AwayServers& away);
 
 /// The directory below Paths::registries() of one address (and ref) of a registry. `name` stays readable.
 std::string snapshot_directory_name(const std::string& name, const std::string& address);
