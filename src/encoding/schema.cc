@@ -91,9 +91,12 @@ Compiled compiled_of(const Value& schema) {
   return sum;
 }
 
-// An object that nobody gave could be one too many there, or choose the alternative.
+// An object that nobody gave could be one too many there, choose the alternative, or make others required.
+// The parts of allOf are not searched for such words: usually they are what it is for.
 bool has_alternatives(const Value& schema) {
-  constexpr std::array<std::string_view, 5> kWords{"oneOf", "anyOf", "not", "if", "maxProperties"};
+  constexpr std::array<std::string_view, 9> kWords{
+      "oneOf",           "anyOf", "allOf", "not", "if", "maxProperties", "dependencies", "dependentRequired",
+      "dependentSchemas"};
   return std::ranges::any_of(kWords, [&](std::string_view word) { return schema.find(word) != nullptr; });
 }
 
@@ -124,8 +127,10 @@ class Defaults {
     for (const Value* at = &schema; at != nullptr && open_.size() - outer < kDeepestDefault;
          at = pointers_.local_reference(root_, *at))
       open_.push_back(at);
+    const bool only_own = std::any_of(open_.begin() + static_cast<std::ptrdiff_t>(outer), open_.end(),
+                                      [](const Value* each) { return has_alternatives(*each); });
     // As in find(), what a reference names comes before what stands beside the reference.
-    for (; open_.size() > outer; open_.pop_back()) fill_by(*open_.back(), value, given);
+    for (; open_.size() > outer; open_.pop_back()) fill_by(*open_.back(), only_own, value, given);
   }
 
  private:
@@ -160,14 +165,14 @@ class Defaults {
     added.value = std::move(*value);
   }
 
-  // Without the schema that `schema` refers to.
-  void fill_by(const Value& schema, Value& value, const Value* given) {
+  // Without the schema that `schema` refers to. `only_own`: only what has a default of its own is added, no
+  // object that its properties' defaults make.
+  void fill_by(const Value& schema, bool only_own, Value& value, const Value* given) {
     if (value.is_array()) fill_items(schema, value);
     if (!value.is_object()) return;
     const Value* const properties = schema.find("properties");
     const MemberFinder known(properties), laid(given);
-    if (properties != nullptr && properties->is_object())
-      fill_properties(*properties, has_alternatives(schema), value, laid);
+    if (properties != nullptr && properties->is_object()) fill_properties(*properties, only_own, value, laid);
     fill_others(schema, known, value, laid);
   }
 
@@ -182,7 +187,6 @@ class Defaults {
     }
   }
 
-  // `only_own`: only what has a default of its own is added, no object that its properties' defaults make.
   void fill_properties(const Value& properties, bool only_own, Value& object, const MemberFinder& given) {
     if (!take(properties.size())) return;
     const MemberFinder members(&object);
@@ -191,7 +195,7 @@ class Defaults {
       const Value* const laid = given.find(property.key);
       const auto place = members.place(property.key);
       if (!place) {
-        const bool wanted = !only_own || property.value.find("default") != nullptr;
+        const bool wanted = !only_own || has_default(property.value);
         if (laid == nullptr && wanted) add(property, object);
         continue;
       }
@@ -206,6 +210,14 @@ class Defaults {
     if (!taken_away.empty())
       std::erase_if(object.as_object(),
                     [&](const Value::Member& member) { return taken_away.contains(member.key); });
+  }
+
+  // Itself, or by a reference.
+  bool has_default(const Value& schema) {
+    const Value* at = &schema;
+    for (int i = 0; at != nullptr && i < kDeepestDefault; ++i, at = pointers_.local_reference(root_, *at))
+      if (at->find("default") != nullptr) return true;
+    return false;
   }
 
   void fill_others(const Value& schema, const MemberFinder& properties, Value& object,

@@ -214,6 +214,39 @@ properties:
       R"({"sources":[{"git":{"url":"x","branch":"main"},"path":"/"},{"chart":{"version":"*"},"path":"/"}]})");
 }
 
+TEST(FillSchemaDefaults, MakesNoObjectThatAConditionAsksAbout) {
+  constexpr std::string_view kHasCondition[] = {
+      "allOf: [{if: {required: [tls]}, then: {required: [ca]}}]",
+      "allOf: [{oneOf: [{required: [tls]}, {required: [ca]}]}]",
+      "dependentRequired: {tls: [ca]}",
+      "dependentSchemas: {tls: {required: [ca]}}",
+      "dependencies: {tls: [ca]}",
+      "$ref: '#/$defs/exclusive'",
+  };
+  constexpr std::string_view kWithoutCondition = R"(
+$defs:
+  port: {default: 5432}
+  exclusive: {oneOf: [{required: [tls]}, {required: [ca]}, {required: [host]}]}
+properties:
+  db:
+    required: [host]
+    properties: {host: {}, tls: {properties: {issuer: {default: le}}}, ca: {}, port: {$ref: '#/$defs/port'}}
+)";
+  for (const std::string_view condition : kHasCondition) {
+    SCOPED_TRACE(condition);
+    const Value schema = *parse_yaml(fmt::format("{}    {}\n", kWithoutCondition, condition));
+    EXPECT_EQ(filled(schema, "{db: {host: pg}}"), R"({"db":{"host":"pg","port":5432}})");
+    EXPECT_EQ(filled(schema, "{db: {host: pg, tls: {}, ca: x}}"),
+              R"({"db":{"host":"pg","tls":{"issuer":"le"},"ca":"x","port":5432}})");
+  }
+  // The other way round: the properties are in what the reference names.
+  const Value behind = *parse_yaml(R"(
+$defs: {db: {required: [host], properties: {host: {}, tls: {properties: {issuer: {default: le}}}}}}
+properties: {db: {$ref: '#/$defs/db', maxProperties: 1}}
+)");
+  EXPECT_EQ(filled(behind, "{db: {host: pg}}"), R"({"db":{"host":"pg"}})");
+}
+
 // Schemas that contain one another would otherwise get a level deeper with each filling.
 TEST(FillSchemaDefaults, AWholeObjectStaysAsItIs) {
   const Value schema = *parse_yaml(

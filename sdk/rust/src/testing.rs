@@ -317,22 +317,21 @@ impl<'a> Defaults<'a> {
             self.open.push(schema);
             next = self.target(schema);
         }
+        let only_own = self.open[outer..].iter().any(|schema| has_alternatives(schema));
         while self.open.len() > outer {
-            self.fill_by(self.open[self.open.len() - 1], value, given);
+            self.fill_by(self.open[self.open.len() - 1], only_own, value, given);
             self.open.pop();
         }
     }
 
-    fn fill_by(&mut self, schema: &'a Value, value: &mut Value, given: &Value) {
+    /// `only_own`: only what has a default of its own is added, no object that its properties' defaults make.
+    fn fill_by(&mut self, schema: &'a Value, only_own: bool, value: &mut Value, given: &Value) {
         match value {
             // A list is given as a whole: null in it takes nothing away.
             Value::Array(items) => items.iter_mut().for_each(|item| self.fill(&schema["items"], item, &Value::Null)),
             Value::Object(object) => {
-                // Beside these, an object that nobody gave could choose the alternative.
-                let only_own =
-                    ["oneOf", "anyOf", "not", "if", "maxProperties"].iter().any(|word| schema.get(word).is_some());
                 for (key, property) in schema["properties"].as_object().into_iter().flatten() {
-                    if !only_own || object.contains_key(key) || property.get("default").is_some() {
+                    if !only_own || object.contains_key(key) || self.has_default(property) {
                         self.fill_member(key, property, object, given.get(key));
                     }
                 }
@@ -344,6 +343,13 @@ impl<'a> Defaults<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Itself, or by a reference.
+    fn has_default(&self, schema: &'a Value) -> bool {
+        std::iter::successors(Some(schema), |schema| self.target(schema))
+            .take(Self::DEEPEST)
+            .any(|schema| schema.get("default").is_some())
     }
 
     fn fill_member(&mut self, key: &str, property: &'a Value, object: &mut Map<String, Value>, given: Option<&Value>) {
@@ -362,6 +368,22 @@ impl<'a> Defaults<'a> {
             None => {}
         }
     }
+}
+
+/// An object that nobody gave could be one too many there, choose the alternative, or make others required.
+fn has_alternatives(schema: &Value) -> bool {
+    const WORDS: [&str; 9] = [
+        "oneOf",
+        "anyOf",
+        "allOf",
+        "not",
+        "if",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "maxProperties",
+    ];
+    WORDS.iter().any(|word| schema.get(word).is_some())
 }
 
 fn check(schema: &Value, data: &Value, install: &str) -> anyhow::Result<()> {
@@ -459,6 +481,35 @@ inputs:
         assert_eq!(exports(json!({ "backup": { "bucket": "b", "keep": null } }))["backup"], json!({ "bucket": "b" }));
         let bare = exports(json!({ "port": null, "server": { "size": null } }));
         assert_eq!((bare.get("port"), bare.get("backup"), &bare["server"]), (None, None, &json!({})));
+    }
+
+    #[test]
+    fn no_object_is_made_that_a_condition_asks_about() {
+        let schema = |condition: Value| {
+            let mut db = json!({ "required": ["host"], "properties": {
+                "host": {}, "tls": { "properties": { "issuer": { "default": "le" } } }, "port": { "$ref": "#/$defs/port" },
+            } });
+            db.as_object_mut().unwrap().extend(condition.as_object().unwrap().clone());
+            json!({
+                "$defs": { "port": { "default": 5432 }, "one": { "oneOf": [{ "required": ["tls"] }, { "required": ["host"] }] } },
+                "properties": { "db": db },
+            })
+        };
+        for condition in [
+            json!({ "allOf": [{ "if": { "required": ["tls"] }, "then": { "required": ["ca"] } }] }),
+            json!({ "dependentRequired": { "tls": ["ca"] } }),
+            json!({ "dependentSchemas": { "tls": { "required": ["ca"] } } }),
+            json!({ "dependencies": { "tls": ["ca"] } }),
+            json!({ "$ref": "#/$defs/one" }),
+        ] {
+            let filled = with_defaults(&schema(condition.clone()), json!({ "db": { "host": "pg" } }));
+            assert_eq!(filled, json!({ "db": { "host": "pg", "port": 5432 } }), "{condition}");
+        }
+        let behind = json!({
+            "$defs": { "db": { "required": ["host"], "properties": { "tls": { "properties": { "issuer": { "default": "le" } } } } } },
+            "properties": { "db": { "$ref": "#/$defs/db", "maxProperties": 1 } },
+        });
+        assert_eq!(with_defaults(&behind, json!({ "db": { "host": "pg" } })), json!({ "db": { "host": "pg" } }));
     }
 
     #[test]
