@@ -328,14 +328,21 @@ impl<'a> Defaults<'a> {
     fn fill_by(&mut self, schema: &'a Value, only_own: bool, value: &mut Value, given: &Value) {
         match value {
             // A list is given as a whole: null in it takes nothing away.
-            Value::Array(items) => items.iter_mut().for_each(|item| self.fill(&schema["items"], item, &Value::Null)),
+            Value::Array(items) => {
+                let first = schema["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
+                for (i, item) in items.iter_mut().enumerate() {
+                    self.fill(first.get(i).unwrap_or(&schema["items"]), item, &Value::Null);
+                }
+            }
             Value::Object(object) => {
                 for (key, property) in schema["properties"].as_object().into_iter().flatten() {
                     if !only_own || object.contains_key(key) || self.has_default(property) {
                         self.fill_member(key, property, object, given.get(key));
                     }
                 }
-                if schema["additionalProperties"].is_object() {
+                // Only the validator knows which members a pattern describes.
+                let has_patterns = schema["patternProperties"].as_object().is_some_and(|patterns| !patterns.is_empty());
+                if schema["additionalProperties"].is_object() && !has_patterns {
                     for (key, value) in object.iter_mut().filter(|(key, _)| schema["properties"].get(key).is_none()) {
                         self.fill(&schema["additionalProperties"], value, &given[key]);
                     }
@@ -510,6 +517,20 @@ inputs:
             "properties": { "db": { "$ref": "#/$defs/db", "maxProperties": 1 } },
         });
         assert_eq!(with_defaults(&behind, json!({ "db": { "host": "pg" } })), json!({ "db": { "host": "pg" } }));
+    }
+
+    #[test]
+    fn items_and_members_are_filled_by_the_schema_that_describes_them() {
+        let schema = json!({ "properties": {
+            "pair": { "prefixItems": [{ "properties": { "a": { "default": 1 } } }], "items": { "properties": { "b": { "default": 2 } } } },
+            "some": { "patternProperties": { "^x": {} }, "additionalProperties": { "properties": { "a": { "default": 1 } } } },
+            "none": { "patternProperties": {}, "additionalProperties": { "properties": { "a": { "default": 1 } } } },
+        } });
+        let filled = with_defaults(&schema, json!({ "pair": [{}, {}], "some": { "x": {} }, "none": { "x": {} } }));
+        assert_eq!(
+            filled,
+            json!({ "pair": [{ "a": 1 }, { "b": 2 }], "some": { "x": {} }, "none": { "x": { "a": 1 } } })
+        );
     }
 
     #[test]
