@@ -35,7 +35,7 @@ func withDefaults(t reflect.Type, data json.RawMessage) json.RawMessage {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if readsItself(t) {
+	if schemaAsRead(t) != nil {
 		return data
 	}
 	switch t.Kind() {

@@ -120,18 +120,41 @@ func TestSchemaSaysHowATypeIsRead(t *testing.T) {
 		Left  int               `json:"-"`
 		Texts []*encodedText    `json:"texts" default:"[\"a\"]"`
 		One   encodedText       `json:"one" default:"a"`
+		Bytes []byte            `json:"bytes" default:"AQI="`
+		Array [2]byte           `json:"array,omitempty"`
+		Exact json.Number       `json:"exact" default:"1.50"`
 	}
 	text, err := marshal(Schema[types]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `{"additionalProperties":false,"properties":{"-":{"type":"integer"},` +
+		`"array":{"items":{"minimum":0,"type":"integer"},"type":"array"},"bytes":{"default":"AQI=","type":"string"},` +
+		`"exact":{"default":1.50,"type":"number"},` +
 		`"hosts":{"additionalProperties":{"type":"string"},"type":"object"},"limit":{"type":"string"},` +
 		`"named":{"additionalProperties":false,"properties":{"area":{"type":"string"}},"required":["area"],"type":"object"},` +
 		`"one":{"default":"a","type":"string"},"raw":{},"texts":{"default":["a"],"items":{"type":"string"},"type":"array"},` +
 		`"time":{},"zone":{"type":"string"}},"required":["zone","named","raw","-"],"type":"object"}`
 	if string(text) != want {
 		t.Errorf("got %s", text)
+	}
+	var in types
+	if err := decode([]byte(`{}`), &in); err != nil || string(in.Bytes) != "\x01\x02" || in.Exact != "1.50" {
+		t.Errorf("%v %+v", err, in)
+	}
+}
+
+// encodedByte is one of its kind that isn't read as a number.
+type encodedByte byte
+
+func (b *encodedByte) UnmarshalText(text []byte) error {
+	*b = encodedByte(len(text))
+	return nil
+}
+
+func TestBytesThatReadThemselvesAreAList(t *testing.T) {
+	if schema := schemaOf(reflect.TypeFor[[]encodedByte]()); schema["type"] != "array" {
+		t.Error(schema)
 	}
 }
 

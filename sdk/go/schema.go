@@ -17,7 +17,7 @@ import (
 //
 // A field must be given unless it has a default or omitempty, or is a pointer; the release's name always is. Nothing else than
 // the fields may be given. Types that read themselves may be anything if they implement json.Unmarshaler, and are texts if they
-// implement encoding.TextUnmarshaler.
+// implement encoding.TextUnmarshaler. A []byte is a text in base64, and json.Number a number.
 func Schema[I any]() map[string]any {
 	schema := schemaOf(reflect.TypeFor[I]())
 	// The host gives it, whatever the user gives.
@@ -50,13 +50,11 @@ func description[I any]() []byte {
 }
 
 func schemaOf(t reflect.Type) map[string]any {
-	switch {
-	case t.Kind() == reflect.Pointer:
+	if t.Kind() == reflect.Pointer {
 		return schemaOf(t.Elem())
-	case implements[json.Unmarshaler](t):
-		return map[string]any{}
-	case implements[encoding.TextUnmarshaler](t):
-		return map[string]any{"type": "string"}
+	}
+	if schema := schemaAsRead(t); schema != nil {
+		return schema
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -85,9 +83,20 @@ func implements[I any](t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[I]())
 }
 
-// readsItself tells whether a type decides how it is read from JSON.
-func readsItself(t reflect.Type) bool {
-	return implements[json.Unmarshaler](t) || implements[encoding.TextUnmarshaler](t)
+// schemaAsRead is the schema of a type that encoding/json reads otherwise than its kind says; nil for the others.
+func schemaAsRead(t reflect.Type) map[string]any {
+	switch {
+	case implements[json.Unmarshaler](t):
+		return map[string]any{}
+	case implements[encoding.TextUnmarshaler](t):
+		return map[string]any{"type": "string"}
+	case t == reflect.TypeFor[json.Number]():
+		return map[string]any{"type": "number"}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && schemaAsRead(t.Elem()) == nil:
+		return map[string]any{"type": "string"} // base64
+	default:
+		return nil
+	}
 }
 
 type inputField struct {
