@@ -144,6 +144,37 @@ func TestSchemaSaysHowATypeIsRead(t *testing.T) {
 	}
 }
 
+// server checks what it reads, from the object of its fields.
+type server struct {
+	Host string `json:"host"`
+	Port int    `json:"port" default:"5432"`
+}
+
+func (s *server) UnmarshalJSON(text []byte) error {
+	type plain server
+	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
+		return err
+	}
+	s.Host = strings.ToLower(s.Host)
+	return nil
+}
+
+func TestAStructWithTagsHasASchemaAlsoIfItReadsItself(t *testing.T) {
+	type all struct {
+		Servers []server `json:"servers"`
+	}
+	text, err := marshal(Schema[all]()["properties"])
+	want := `{"servers":{"items":{"additionalProperties":false,"properties":{"host":{"type":"string"},` +
+		`"port":{"default":5432,"type":"integer"}},"required":["host"],"type":"object"},"type":"array"}}`
+	if err != nil || string(text) != want {
+		t.Errorf("%v %s", err, text)
+	}
+	var in all
+	if err := decode([]byte(`{"servers":[{"host":"PG"}]}`), &in); err != nil || in.Servers[0] != (server{"pg", 5432}) {
+		t.Errorf("%v %+v", err, in)
+	}
+}
+
 // encodedByte is one of its kind that isn't read as a number.
 type encodedByte byte
 

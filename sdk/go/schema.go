@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -16,8 +17,9 @@ import (
 //	minimum, maximum, minLength, maxLength, minItems, maxItems, pattern   as in JSON Schema
 //
 // A field must be given unless it has a default or omitempty, or is a pointer; the release's name always is. Nothing else than
-// the fields may be given. Types that read themselves may be anything if they implement json.Unmarshaler, and are texts if they
-// implement encoding.TextUnmarshaler. A []byte is a text in base64, and json.Number a number.
+// the fields may be given. Types that read themselves may be anything if they implement json.Unmarshaler, unless they are structs
+// with one of the tags above, and are texts if they implement encoding.TextUnmarshaler. A []byte is a text in base64, and
+// json.Number a number.
 func Schema[I any]() map[string]any {
 	schema := schemaOf(reflect.TypeFor[I]())
 	// The host gives it, whatever the user gives.
@@ -83,10 +85,29 @@ func implements[I any](t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[I]())
 }
 
+// isDescribed tells whether a type is a struct with one of the tags of Schema. Then it reads the object of its fields, even if
+// with a method of its own.
+func isDescribed(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for _, field := range fieldsOf(t) {
+		for _, tag := range slices.Concat([]string{"doc", "default", "enum", "pattern"}, boundTags) {
+			if _, ok := field.Tag.Lookup(tag); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // schemaAsRead is the schema of a type that encoding/json reads otherwise than its kind says; nil for the others.
 func schemaAsRead(t reflect.Type) map[string]any {
 	switch {
 	case implements[json.Unmarshaler](t):
+		if isDescribed(t) {
+			return nil
+		}
 		return map[string]any{}
 	case implements[encoding.TextUnmarshaler](t):
 		return map[string]any{"type": "string"}
@@ -158,6 +179,8 @@ func schemaOfStruct(t reflect.Type) map[string]any {
 	return schema
 }
 
+var boundTags = []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
+
 func schemaOfField(t reflect.Type, field reflect.StructField) map[string]any {
 	schema := schemaOf(field.Type)
 	isText := schema["type"] == "string"
@@ -184,7 +207,7 @@ func schemaOfField(t reflect.Type, field reflect.StructField) map[string]any {
 		}
 		schema["enum"] = values
 	}
-	for _, tag := range []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
+	for _, tag := range boundTags {
 		if text, ok := field.Tag.Lookup(tag); ok {
 			schema[tag] = json.RawMessage(text)
 		}
