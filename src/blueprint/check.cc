@@ -49,6 +49,7 @@ class Checker {
     // A value that an unreadable edge gives would be reported as missing.
     if (!faults.empty()) return finished();
     add_unknown_fields(blueprint, *description);
+    add_contract_faults(blueprint, *description);
     add_unfilled_defaults(blueprint, *description);
     add_unused(blueprint);
     add_gaps(blueprint);
@@ -126,6 +127,14 @@ class Checker {
                                     "such field",
                                     node.name, each.name),
                         *unknown);
+  }
+
+  // Of a kind with a crd they are in the way of that, and were found with the graph.
+  void add_contract_faults(const Blueprint& blueprint, const Value& description) {
+    if (blueprint.resource()) return;
+    for (const std::string_view part : {"spec", "status"})
+      for (std::string& each : contract_faults(description, part, blueprint.instances().version))
+        checked_.findings.push_back({.rule = "contract", .message = std::move(each)});
   }
 
   // The operator only checks the spec: the server fills it in, from the CRD.

@@ -56,6 +56,16 @@ bool is_protected_group(std::string_view group) {
          group.ends_with(".kubernetes.io");
 }
 
+SchemaNote note_of(const Value& told, std::string_view part, const std::string& version) {
+  const std::string_view path = told.string_at("path");
+  const std::string_view dot = path.empty() || path.starts_with("[") ? "" : ".";
+  return {version, fmt::format("{}{}{}", part, dot, path), std::string(told.string_at("what"))};
+}
+
+std::string words_of(const SchemaNote& note) {
+  return fmt::format("the contract of {} in version {}: {}", note.path, note.version, note.what);
+}
+
 Value any_object() { return Value::object({{"type", "object"}, {kPreserve, true}}); }
 
 class ResourceReader {
@@ -97,8 +107,7 @@ class ResourceReader {
 
   // Of a fault that operators before this one didn't look for.
   void refuse_if_new(const SchemaNote& note) {
-    std::string words =
-        fmt::format("the contract of {} in version {}: {}", note.path, note.version, note.what);
+    std::string words = words_of(note);
     if (is_in_force()) return resource_.tolerated.push_back(std::move(words));
     refuse(std::move(words));
   }
@@ -190,7 +199,7 @@ class ResourceReader {
       if (each.is_true_at("computed") || each.is_true_at("late"))
         refuse_if_new(note);
       else
-        refuse(fmt::format("the contract of {} in version {}: {}", note.path, version, note.what));
+        refuse(words_of(note));
     }
   }
 
@@ -199,12 +208,6 @@ class ResourceReader {
     const Value* all = said.find(list);
     if (all == nullptr || !all->is_array()) return;
     for (const Value& each : all->as_array()) notes.push_back(note_of(each, part, version));
-  }
-
-  static SchemaNote note_of(const Value& told, std::string_view part, const std::string& version) {
-    const std::string_view path = told.string_at("path");
-    const std::string_view dot = path.empty() || path.starts_with("[") ? "" : ".";
-    return {version, fmt::format("{}{}{}", part, dot, path), std::string(told.string_at("what"))};
   }
 
   void check_names() {
@@ -414,6 +417,16 @@ std::optional<CustomResource> read_resource(const Value& description, std::vecto
   const Value* kind = description.find("kind");
   if (kind == nullptr || !kind->is_object()) return std::nullopt;
   return ResourceReader(description, faults, standing).read();
+}
+
+std::vector<std::string> contract_faults(const Value& description, std::string_view part,
+                                         const std::string& version) {
+  std::vector<std::string> found;
+  const Value* const all = description.at_path({"contracts", fmt::format("{}/{}", part, version), "faults"});
+  if (all == nullptr || !all->is_array()) return found;
+  for (const Value& each : all->as_array())
+    if (!each.is_true_at("computed")) found.push_back(words_of(note_of(each, part, version)));
+  return found;
 }
 
 Value crd_of(const apimachinery::GroupVersionKind& kind, const CustomResource& resource) {

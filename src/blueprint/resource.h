@@ -72,6 +72,12 @@ struct CustomResource {
 std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults,
                                             Standing standing = Standing::New);
 
+/// Faults of a contract itself, that of `part` ("spec", "status"): nothing meets it, or a default of it is
+/// none. read_resource() finds them too, where it makes a CRD. Without one a default may be computed from
+/// other fields.
+std::vector<std::string> contract_faults(const Value& description, std::string_view part,
+                                         const std::string& version);
+
 /// The CRD, as it is applied.
 Value crd_of(const apimachinery::GroupVersionKind& kind, const CustomResource& resource);
 

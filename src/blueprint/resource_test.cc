@@ -262,6 +262,24 @@ TEST(Resource, AFaultThatOlderOperatorsDidNotLookForIsToleratedInForce) {
   EXPECT_THAT(read(yaml(late), Standing::InForce).faults, IsEmpty());
 }
 
+TEST(Resource, AContractHasItsFaultsWithoutACrdToo) {
+  const Value description = yaml(R"(
+kind: {group: example.com, version: v1, kind: Gateway}
+contracts:
+  spec/v1:
+    schema: {type: object}
+    faults: [{path: name, what: its pattern is none, late: true}, {path: size, what: is computed, computed: true}]
+  status/v1: {schema: {type: object}, faults: [{path: "[]", what: it excludes itself}]}
+)");
+  EXPECT_FALSE(read(description).resource);
+  EXPECT_THAT(read(description).faults, IsEmpty());
+  EXPECT_THAT(contract_faults(description, "spec", "v1"),
+              ElementsAre("the contract of spec.name in version v1: its pattern is none"));
+  EXPECT_THAT(contract_faults(description, "status", "v1"),
+              ElementsAre("the contract of status[] in version v1: it excludes itself"));
+  EXPECT_THAT(contract_faults(description, "spec", "v2"), IsEmpty());
+}
+
 TEST(Resource, VersionsThatTheServerCannotConvertAreRefusedWithReasons) {
   const std::string two = changed("versions: {v1: {served: true}}",
                                   "versions: {v1: {served: true}, v1beta1: {served: true, deprecated: old}}");
