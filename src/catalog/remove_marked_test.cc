@@ -79,5 +79,35 @@ TEST_F(RemoveMarkedTest, WhatTheServerRefusesIsNamed) {
   EXPECT_FALSE(cluster.has("ValidatingWebhookConfiguration.admissionregistration.k8s.io", "", "judge"));
 }
 
+// The server of another package's APIService, or of one that is down: discovery may show its kinds all the
+// same.
+TEST_F(RemoveMarkedTest, AForeignServerThatListsNothingHoldsNobodyUp) {
+  cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  for (const ErrorKind kind : {ErrorKind::Retryable, ErrorKind::Timeout}) {
+    cluster.set_before({});
+    ASSERT_TRUE(install_now(std::string(kPackage)).ok());
+    cluster.set_before([=](const mist::testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
+      return error(kind, "cannot list").with_because("the server is currently unable to handle the request");
+    });
+    const auto removed = remove_now();
+    ASSERT_TRUE(removed.ok()) << removed.error().to_line();
+    EXPECT_THAT(*removed, IsEmpty());
+    EXPECT_FALSE(cluster.has("ClusterRole.rbac.authorization.k8s.io", "", "ours"));
+    ASSERT_TRUE(uninstall_now().ok());
+  }
+}
+
+TEST_F(RemoveMarkedTest, AKindOfKubernetesThatCannotBeListedIsAnError) {
+  ASSERT_TRUE(install_now(std::string(kPackage)).ok());
+  cluster.set_before([](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "ClusterRole") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot list");
+  });
+  const auto removed = remove_now();
+  ASSERT_FALSE(removed.ok());
+  EXPECT_EQ(removed.error().kind, ErrorKind::Retryable);
+}
+
 }  // namespace
 }  // namespace mist::catalog

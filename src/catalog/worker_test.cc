@@ -388,6 +388,18 @@ TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
   EXPECT_THAT(cluster_.objects(), IsEmpty());
 }
 
+TEST_F(WorkerTest, AForeignServerThatListsNothingFailsNoTest) {
+  submit({{"role.yaml", std::string(kRole)}, {"map.yaml", std::string(kMap)}});
+  cluster_.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  cluster_.set_before([](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
+    return error(ErrorKind::Timeout, "cannot list");
+  });
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Passed);
+  EXPECT_THAT(cluster_.objects(), IsEmpty());
+}
+
 TEST_F(WorkerTest, WhatAPackageKeepsFailsItAndGoesAllTheSame) {
   submit({{"hook.yaml", R"(
 apiVersion: admissionregistration.k8s.io/v1

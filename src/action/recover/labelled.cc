@@ -8,6 +8,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/execute/conversion.h"
+#include "base/one_line.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
@@ -63,6 +64,23 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
   return places;
 }
 
+// Of a kind that nobody names and that isn't built in: its server may be anybody's.
+constexpr auto kLongestForeign = std::chrono::seconds(30);
+
+// For all such kinds: however many of them never answer, half of the time stays for the others.
+Context time_for_foreign(const Context& context) {
+  const auto left = context.remaining();
+  return left ? context.with_timeout(*left / 2) : context;
+}
+
+bool is_unanswered(const Error& failure) {
+  return failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Timeout;
+}
+
+std::string reason_of(const Error& failure) {
+  return one_line(failure.because.empty() ? failure.message : failure.because);
+}
+
 struct Listed {
   Result<kube::ObjectList> list;
   std::string version;      // in which it was read
@@ -70,28 +88,28 @@ struct Listed {
   bool own_namespace_only = false;
 };
 
+// `limited`: for the LISTs of a kind that isn't built in.
 Listed list_ours(const Environment& environment, const ReleaseId& id, const Place& place,
-                 const Context& context) {
+                 const Context& limited, const Context& context) {
   kube::Client& client = environment.client;
   const kube::ResourceInfo& resource = place.resource;
   kube::ListOptions ours;
   ours.ns = place.ns;
   ours.label_selector = fmt::format("{}={}", apply::kPartOfLabel, apply::apply_set_id(id));
   const bool custom = !apimachinery::is_built_in_group(resource.gvk.group);
-  auto listed = client.list(resource, ours, custom ? context.with_timeout(apply::kUntilConversion) : context);
+  const Context& whole = custom ? limited : context;
+  auto listed = client.list(resource, ours, custom ? limited.with_timeout(apply::kUntilConversion) : context);
   const bool narrowed =
       !listed.ok() && listed.error().kind == ErrorKind::Forbidden && resource.namespaced && ours.ns.empty();
   if (narrowed) {
     ours.ns = id.ns;
-    listed = client.list(resource, ours, context);
+    listed = client.list(resource, ours, whole);
   }
-  const bool fails =
-      custom && !listed.ok() && context.check().ok() &&
-      (listed.error().kind == ErrorKind::Retryable || listed.error().kind == ErrorKind::Timeout);
+  const bool fails = custom && !listed.ok() && context.check().ok() && is_unanswered(listed.error());
   if (!fails) return {std::move(listed), resource.gvk.version, {}, narrowed};
   const auto webhook = apply::conversion_webhook(client, resource, context);
   if (!webhook) {
-    if (listed.error().kind == ErrorKind::Timeout) listed = client.list(resource, ours, context);
+    if (listed.error().kind == ErrorKind::Timeout) listed = client.list(resource, ours, whole);
     return {std::move(listed), resource.gvk.version, {}, narrowed};
   }
   // An object that is stored in another version needs no conversion there.
@@ -99,7 +117,7 @@ Listed list_ours(const Environment& environment, const ReleaseId& id, const Plac
     if (version == resource.gvk.version) continue;
     kube::ResourceInfo other = resource;
     other.gvk.version = version;
-    auto there = client.list(other, ours, context.with_timeout(apply::kUntilConversion));
+    auto there = client.list(other, ours, limited.with_timeout(apply::kUntilConversion));
     if (there.ok()) return {std::move(there), version, {}, narrowed};
   }
   std::string words = apply::conversion_words(*webhook, listed.error());
@@ -137,10 +155,13 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::set<std::string> forbidden;                             // guarded by mutex
   std::set<std::string> own_namespace_only;                    // guarded by mutex
   std::set<std::string> unconverted;                           // guarded by mutex
+  std::map<std::string, std::string> unanswered;               // why, by resource; guarded by mutex
   const bool named = names_its_kinds(anchor);
+  const Context foreign = named ? context : time_for_foreign(context);
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];
-    auto [listed, version, why, narrowed] = list_ours(environment, id, place, context);
+    auto [listed, version, why, narrowed] =
+        list_ours(environment, id, place, named ? foreign : foreign.with_timeout(kLongestForeign), context);
     const std::scoped_lock lock(mutex);
     if (!why.empty() && !named) {
       unconverted.insert(std::move(why));
@@ -148,6 +169,12 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
     }
     if (!listed.ok()) {
       const ErrorKind kind = listed.error().kind;
+      const std::string& group = place.resource.gvk.group;
+      if (!named && !apimachinery::is_built_in_group(group) && is_unanswered(listed.error()) &&
+          context.check().ok()) {
+        unanswered.emplace(fmt::format("{}.{}", place.resource.resource, group), reason_of(listed.error()));
+        return {};
+      }
       if (kind != ErrorKind::Forbidden && kind != ErrorKind::NotFound && kind != ErrorKind::Invalid)
         return std::move(listed).error();
       if (kind == ErrorKind::Forbidden) forbidden.insert(place.resource.resource);
@@ -184,6 +211,11 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
         fmt::format("{}: the release's objects of that kind aren't seen; once it is repaired, {} "
                     "records that too",
                     why, release::command_text("recover", id, "--from-labels")));
+  for (const auto& [resource, why] : unanswered)
+    environment.events.warn(fmt::format(
+        "{} can't be listed ({}): the release's objects of that kind aren't seen; once its server "
+        "answers, {} records them too",
+        resource, why, release::command_text("recover", id, "--from-labels")));
   for (auto& [key, each] : found) {
     result.items.push_back(std::move(each.first));
     result.objects.push_back(std::move(each.second));

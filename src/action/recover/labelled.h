@@ -28,7 +28,9 @@ struct Labelled {
 /// none, for each kind that the server lists, in all namespaces. Kinds that may not be listed are left out,
 /// and those that may be listed in its own namespace only are looked for there, each with a warning. Where a
 /// kind's conversion webhook is down, another version of it is read; if none can be, that is an error of a
-/// kind that the anchor names, and else left out with a warning.
+/// kind that the anchor names, and else left out with a warning. So is a kind that isn't built in and whose
+/// server doesn't answer: an aggregated API that is down, or never ends. Such kinds have half of the
+/// context's time, all together, unless the anchor names them.
 Result<Labelled> labelled_objects(const Environment& environment, const release::ReleaseId& id,
                                   const release::Anchor* anchor, const Context& context);
 

@@ -290,6 +290,24 @@ TEST_F(RebuildTest, FromLabelsSaysThatItLookedInOneNamespaceOnly) {
             "recorded from the labels of 2 objects; configmaps looked for in namespace default only");
 }
 
+TEST_F(RebuildTest, FromLabelsSaysWhichForeignKindsItCouldNotSee) {
+  install();
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
+  });
+  testing::RecordedEvents heard;
+  RecoverOptions options;
+  options.from_labels = true;
+  const auto rebuilt = recover({cluster, clock, random, heard, "tester"}, id, options, Context());
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_TRUE(heard.has("tallies.tally.example.com can't be listed (service unavailable)"));
+  EXPECT_EQ(rebuilt->rebuilt->revision.inventory.size(), 2u);
+}
+
 TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
   cluster.put(*encoding::parse_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"));
   ASSERT_TRUE(install_now(map("one") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n",
