@@ -28,6 +28,12 @@ std::string one_line(std::string text) {
   return text;
 }
 
+std::string kept_summary(std::string_view text) {
+  return one_line(bounded_text(text, Store::kLongestSummary));
+}
+
+std::string kept_log(std::string_view text) { return bounded_text(text, StepLog::kMost); }
+
 }  // namespace
 
 Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration term) {
@@ -184,14 +190,17 @@ Result<std::optional<Run>> SqlStore::last_run(const std::string& package, const 
           run->text = row.text(5);
         }));
     if (!run) return {};
+    // Earlier catalogs bounded nothing when they wrote them. One character more shows that they are cut.
     return db->query(
-        "SELECT name, state, summary, log, began, elapsed FROM steps WHERE job = ? AND attempt = ? "
-        "ORDER BY number",
+        fmt::format(
+            "SELECT name, state, substr(summary, 1, {}), substr(log, 1, {}), began, elapsed FROM steps "
+            "WHERE job = ? AND attempt = ? ORDER BY number",
+            kLongestSummary + 1, StepLog::kMost + 1),
         {job, run->attempt}, [&](const Row& row) {
           run->steps.push_back({.name = row.text(0),
                                 .state = static_cast<StepState>(row.integer(1)),
-                                .summary = row.text(2),
-                                .log = row.text(3),
+                                .summary = kept_summary(row.text(2)),
+                                .log = kept_log(row.text(3)),
                                 .began = time_of(row.integer(4)),
                                 .elapsed = std::chrono::milliseconds(row.integer(5))});
         });
@@ -234,8 +243,8 @@ Status SqlStore::still_ours(Database& db, const Job& job) {
 }
 
 Status SqlStore::insert_step(Database& db, std::int64_t job, int attempt, const Step& step) {
-  const std::string summary = one_line(bounded_text(step.summary, kLongestSummary));
-  const std::string log = bounded_text(step.log, StepLog::kMost);
+  const std::string summary = kept_summary(step.summary);
+  const std::string log = kept_log(step.log);
   MIST_TRY_VOID(
       db.run("INSERT INTO steps SELECT ?1, ?2, 1 + coalesce((SELECT max(number) FROM steps WHERE "
              "job = ?1 AND attempt = ?2), 0), ?3, ?4, ?5, ?6, ?7, ?8",

@@ -401,6 +401,25 @@ TEST_P(StoreTest, StepsAreBoundedHoweverMuchAPackageSays) {
   }
 }
 
+TEST_P(StoreTest, StepsThatEarlierProgramsKeptAreBoundedWhenTheyAreRead) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  ASSERT_TRUE(store_->add_step(lease(), {.name = "lint", .summary = "a", .log = "b"}).ok());
+  const std::string endless = "a\nb \u202e" + std::string(std::size_t{2} << 20, 'x');
+  const Status as_before = database_.open()->writing([&](sql::Database& db) -> Status {
+    MIST_TRY_VOID(db.run("UPDATE steps SET summary = ?1, log = ?1", {endless}));
+    return {};
+  });
+  ASSERT_TRUE(as_before.ok()) << as_before.error().to_line();
+  const Step step = (*store_->last_run("etcd", "1.0.0"))->steps.at(0);
+  EXPECT_THAT(step.summary, StartsWith("a b \\u202ex"));
+  EXPECT_THAT(step.log, StartsWith("a\nb \\u202ex"));
+  EXPECT_LE(step.summary.size(), Store::kLongestSummary);
+  EXPECT_LE(step.log.size(), StepLog::kMost);
+  EXPECT_TRUE(step.summary.ends_with("…") && step.log.ends_with("…"));
+}
+
 TEST_P(StoreTest, AJobIsOneWorkersAsLongAsItRenewsItsLease) {
   author("ann");
   project("etcd");
