@@ -34,7 +34,7 @@ struct TrialWorld {
   Path directory;                               ///< for the files of packages
   std::string instance;                         ///< of the catalog: in the names of namespaces
   Duration timeout = std::chrono::minutes(5);   ///< of each wait
-  Duration longest = std::chrono::minutes(20);  ///< of all steps but the removal
+  Duration longest = std::chrono::minutes(20);  ///< of all steps but the removal; not of that of dead tests
 };
 
 /// Told what a trial finds. An error of any of them ends it.

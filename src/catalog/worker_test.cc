@@ -477,6 +477,20 @@ metadata: {name: judge}
   expect_abandoned_gone();
 }
 
+TEST_F(WorkerTest, RemovingADeadTestTakesNoneOfTheVersionsTime) {
+  submit({{"map.yaml", std::string(kMap)}});
+  leave_release(abandoned());
+  TrialWorld world = world_on_cluster();
+  world.longest = std::chrono::seconds(5);
+  cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "delete" && call.key.name == "catalog-test-55-1") clock_.sleep(world.longest, {});
+    return std::nullopt;
+  });
+  ASSERT_TRUE(work_once(*store_, world, {.holder = "w"}, events_, Context()).ok());
+  EXPECT_EQ(state(), VersionState::Passed);
+  EXPECT_THAT(cluster_.objects(), IsEmpty());
+}
+
 TEST_F(WorkerTest, NoHookOfADeadTestIsWaitedFor) {
   submit({{"map.yaml", std::string(kMap)}});
   leave_release(abandoned(), std::string(kRole) + R"(---
