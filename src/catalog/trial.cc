@@ -82,6 +82,13 @@ bool is_ours(const Error& failure) {
          failure.detail<ClusterFault>() != nullptr || failure.detail<HeldByAnotherTest>() != nullptr;
 }
 
+// Of bytes that the catalog keeps: asking for them again is of no use until somebody repairs them.
+bool is_lost(const Error& failure) {
+  using enum ErrorKind;
+  return is_storage_fault(failure) && failure.kind != Retryable && failure.kind != Timeout &&
+         failure.kind != Cancelled;
+}
+
 std::string place_of(const package::Finding& finding) {
   return finding.file.empty() ? std::string() : place_text(finding.file, finding.line) + ": ";
 }
@@ -582,10 +589,17 @@ class Trial {
 
   // From the version that its users have now.
   Result<std::string> upgrade(const Context& context) {
-    MIST_TRY(const Unpacked unpacked, write_package(job_.previous_digest, previous_, nullptr));
+    const auto unpacked = write_package(job_.previous_digest, previous_, nullptr);
+    if (!unpacked.ok() && is_lost(unpacked.error())) {
+      // Its words name files of this machine.
+      report_.warn(fmt::format("{} {} can't be read: {}", job_.package, job_.previous_version,
+                               unpacked.error().to_line()));
+      return fmt::format("not tried, because {} can't be read now", job_.previous_version);
+    }
+    if (!unpacked.ok()) return unpacked.error();
     MIST_TRY_VOID(uninstall(id_, Hooks::Run, context));
     log_.line(fmt::format("installing {}", job_.previous_version));
-    const auto before = deploy(unpacked.package, action::install_intent, action::DryRun::No, context);
+    const auto before = deploy(unpacked->package, action::install_intent, action::DryRun::No, context);
     MIST_TRY_VOID(context_.check());
     // It passed once; that it doesn't now isn't the new version's fault.
     if (!before.ok()) {

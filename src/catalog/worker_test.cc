@@ -281,6 +281,26 @@ TEST_F(WorkerTest, BytesThatTheCatalogLostBlameNoPackage) {
   EXPECT_TRUE(events_.has(places_.blobs().string()));
 }
 
+TEST_F(WorkerTest, BytesOfThePreviousVersionThatAreLostHoldUpNoNewOne) {
+  submit({{"map.yaml", std::string(kMap)}});
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  const auto previous = store_->version("etcd", "1.0.0");
+  ASSERT_TRUE(previous.ok() && *previous);
+  const Path lost = blobs_.place_of(*crypto::Digest::parse((*previous)->digest));
+  submit({{"role.yaml", std::string(kRole)}}, "1.1.0");
+  ASSERT_TRUE(files_.remove_all(lost).ok());
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  const auto tested = store_->version("etcd", "1.1.0");
+  ASSERT_TRUE(tested.ok() && *tested);
+  EXPECT_EQ((*tested)->state, VersionState::Passed);
+  const std::vector<Step> steps = (*store_->last_run("etcd", "1.1.0"))->steps;
+  const auto upgrade = std::ranges::find(steps, "upgrade", &Step::name);
+  ASSERT_NE(upgrade, steps.end());
+  EXPECT_EQ(upgrade->summary, "not tried, because 1.0.0 can't be read now");
+  EXPECT_FALSE(upgrade->log.contains(lost.string())) << "it concerns nobody else";
+  EXPECT_TRUE(events_.has(lost.string()));
+}
+
 TEST_F(WorkerTest, AClusterThatCannotBeReachedBlamesNoPackage) {
   submit({{"map.yaml", std::string(kMap)}});
   expect_untouched<ClusterFault>(world_on([](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
