@@ -383,7 +383,7 @@ Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std
 
 Result<std::shared_ptr<const std::string>> Previews::bytes(const std::string& digest) {
   MIST_TRY(const crypto::Digest parsed, crypto::Digest::parse(digest));
-  return shared_.get(digest, [&] { return modules_.get(parsed); });
+  return shared_.get(digest, [&] { return modules_.size(parsed); }, [&] { return modules_.get(parsed); });
 }
 
 std::string Previews::packed_digest(const std::string& digest) const {

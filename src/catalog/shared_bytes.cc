@@ -4,19 +4,26 @@
 
 namespace mist::catalog {
 
-Result<std::shared_ptr<const std::string>> SharedBytes::get(const std::string& name, const Load& load) {
+Result<std::shared_ptr<const std::string>> SharedBytes::get(const std::string& name, const Size& size,
+                                                            const Load& load) {
   const std::shared_ptr<Held> found = held(name);
   const std::scoped_lock lock(found->loading);
   if (!found->bytes) {
-    MIST_TRY(std::string bytes, load());
-    MIST_TRY_VOID(count(bytes.size()));
-    found->bytes = std::move(bytes);
+    // Before they are read: what is refused costs nothing.
+    if (found->counted == 0) {
+      MIST_TRY(const std::uint64_t wanted, size());
+      MIST_TRY_VOID(count(*found, wanted));
+    }
+    MIST_TRY(found->bytes, load());
   }
   return std::shared_ptr<const std::string>(found, &*found->bytes);
 }
 
-Status SharedBytes::count(std::uint64_t size) {
-  if ((*sum_ += size) <= most_ || size <= kSmall) return {};
+Status SharedBytes::count(Held& held, std::uint64_t size) const {
+  if ((*sum_ += size) <= most_ || size <= kSmall) {
+    held.counted = size;
+    return {};
+  }
   *sum_ -= size;
   return error(ErrorKind::Retryable, "too much is being downloaded at this moment")
       .with_hint("try again in a minute");

@@ -1,6 +1,7 @@
 #pragma once
 // Large bytes that several answers send at the same time are in memory once, for as long as one of them needs
-// them; in all they are bounded, however many different ones slow clients take. Any thread.
+// them; in all they are bounded, however many different ones slow clients take. That these leave some of it
+// to others is the business of the server that sends them (http::WebServerOptions::shared_bytes). Any thread.
 
 #include <atomic>
 #include <cstdint>
@@ -18,33 +19,35 @@ namespace mist::catalog {
 
 class SharedBytes {
  public:
+  using Size = std::function<Result<std::uint64_t>()>;
   using Load = std::function<Result<std::string>()>;
   /// So small are bytes that may always be held: as many as there are connections.
   static constexpr std::uint64_t kSmall = std::uint64_t{1} << 20;
 
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+
   /// No more than `most` bytes are held in all, beside small ones.
-  explicit SharedBytes(std::uint64_t most = std::uint64_t{1} << 30) : most_(most) {}
+  explicit SharedBytes(std::uint64_t most = kMost) : most_(most) {}
 
   /// The bytes of that name, which never change: those that somebody has already, else what `load` gives.
-  /// Callers who want the same ones wait for the first one's load. Errors: those of `load`; Retryable: too
-  /// many others are held. They aren't kept.
-  Result<std::shared_ptr<const std::string>> get(const std::string& name, const Load& load);
+  /// Callers who want the same ones wait for the first one's load. `size`: how many `load` will give. Errors:
+  /// those of both; Retryable: too many others are held, and nothing was loaded. They aren't kept.
+  Result<std::shared_ptr<const std::string>> get(const std::string& name, const Size& size, const Load& load);
 
  private:
   using Sum = std::atomic<std::uint64_t>;
   struct Held {
     explicit Held(std::shared_ptr<Sum> all) : sum(std::move(all)) {}
-    ~Held() {
-      if (bytes) *sum -= bytes->size();
-    }
+    ~Held() { *sum -= counted; }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
 
     const std::shared_ptr<Sum> sum;  // of all that are held, which may outlive this SharedBytes
     std::mutex loading;
-    std::optional<std::string> bytes;  // set once, guarded by loading until then; counted in sum
+    std::uint64_t counted = 0;         // in sum; guarded by loading
+    std::optional<std::string> bytes;  // set once, guarded by loading until then
   };
-  Status count(std::uint64_t size);
+  Status count(Held& held, std::uint64_t size) const;
   std::shared_ptr<Held> held(const std::string& name);
 
   const std::uint64_t most_;

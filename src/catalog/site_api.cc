@@ -407,7 +407,8 @@ Site::Reply Site::blob(const Call& call) {
     MIST_TRY(answer.length, world_.blobs.size(*digest));
     return answer;
   }
-  MIST_TRY(answer.shared, packages_.get(text, [&] { return world_.blobs.get(*digest); }));
+  const auto size = [&] { return world_.blobs.size(*digest); };
+  MIST_TRY(answer.shared, packages_.get(text, size, [&] { return world_.blobs.get(*digest); }));
   // Only all of the bytes are a download: nobody counts up by asking for nothing or for a part of them.
   if (http::find_header(headers, "Range").empty()) downloads_.note(client_of(call.peer), text);
   return answer;

@@ -10,6 +10,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -98,8 +99,12 @@ class WebServer::Impl {
   class Connection;
 
   void accept();
-  // Which one is closed for a new one; null: none may be.
-  Connection* first_to_give_way() const;
+  enum class Among : std::uint8_t { All, SharedAnswers };
+  // Which one is closed for others; null: none may be.
+  Connection* first_to_give_way(Among among) const;
+  void begin_sharing(const std::string* bytes);
+  void end_sharing(const std::string* bytes);
+  void bound_shared();
   void begin_drain();
 
   // Those that the connections use outlive the context, which holds the connections.
@@ -110,6 +115,9 @@ class WebServer::Impl {
   std::size_t open_ = 0;               // guarded by mutex_
   std::set<Connection*> connections_;  // of the I/O thread
   bool draining_ = false;              // of the I/O thread
+  // Shared answers that are being sent, with how many connections send each. Of the I/O thread.
+  std::map<const std::string*, std::size_t> shared_;
+  std::uint64_t shared_bytes_ = 0;  // of them
   std::string address_;
   asio::io_context context_{1};
   // A connection whose request is with a handler waits for nothing that the context knows of.
@@ -132,6 +140,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     if (!failed) peer_ = peer.address().to_string();
   }
   ~Connection() {
+    end_sharing();
     forget();
     const std::lock_guard lock(server_.mutex_);
     if (--server_.open_ == 0) server_.drained_.notify_all();
@@ -166,9 +175,12 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     return Rank{static_cast<int>(stage_), since_};
   }
 
-  // Its place is another's from now on.
+  bool shares() const { return shared_ != nullptr; }
+
+  // Its place and its share of the memory are others' from now on.
   void give_way() {
     close();
+    end_sharing();
     forget();
   }
 
@@ -190,6 +202,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   }
 
   void forget() { server_.connections_.erase(this); }
+  void end_sharing() {
+    if (shared_ != nullptr) server_.end_sharing(std::exchange(shared_, nullptr));
+  }
 
   void read_header() {
     begin(Stage::Reading);
@@ -271,13 +286,17 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     if (!is_head) response_.body() = {answer_.content().data(), answer_.content().size()};
     stream_.expires_after(server_.options_.patience + time_for(answer_));
     begin(Stage::Sending);
+    if (shared_ = answer_.shared.get(); shared_ != nullptr) server_.begin_sharing(shared_);
     beast::http::async_write(stream_, response_,
                              [self = shared_from_this()](beast::error_code failed, std::size_t) {
+                               self->end_sharing();
                                self->answer_ = {};
                                if (failed) return self->close();
                                if (self->response_.keep_alive()) return self->wait();
                                self->say_goodbye();
                              });
+    // Also after one that says that there is no room.
+    server_.bound_shared();
   }
 
   // Beside the patience that everybody has.
@@ -331,8 +350,9 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   SteadyTime since_ = std::chrono::steady_clock::now();
   beast::flat_buffer buffer_{kMostBuffered};
   std::optional<beast::http::request_parser<beast::http::string_body>> parser_;
-  WebRequest request_;  // while its body is read
-  WebAnswer answer_;    // holds what response_ shows
+  WebRequest request_;                   // while its body is read
+  WebAnswer answer_;                     // holds what response_ shows
+  const std::string* shared_ = nullptr;  // of answer_, as long as it is counted in the server's
   beast::http::response<beast::http::span_body<const char>> response_;
 };
 
@@ -359,7 +379,7 @@ void WebServer::Impl::accept() {
       });
     }
     if (connections_.size() >= options_.connections)
-      if (Connection* const first = first_to_give_way(); first != nullptr) first->give_way();
+      if (Connection* const first = first_to_give_way(Among::All); first != nullptr) first->give_way();
     if (connections_.size() < options_.connections)
       std::make_shared<Connection>(std::move(socket), *this)->wait();
     accept();
@@ -370,16 +390,39 @@ void WebServer::Impl::accept() {
 // 9.5); else the one that has been sending its request the longest, or that has been taking its answer the
 // longest, beyond the time that every client has: so a client that holds all of them slowly closes the server
 // to nobody else. Where none does, the new one is closed at once.
-WebServer::Impl::Connection* WebServer::Impl::first_to_give_way() const {
+WebServer::Impl::Connection* WebServer::Impl::first_to_give_way(Among among) const {
   const SteadyTime now = std::chrono::steady_clock::now();
   Connection* first = nullptr;
   std::optional<Connection::Rank> lowest;
-  for (Connection* const each : connections_)
+  for (Connection* const each : connections_) {
+    if (among == Among::SharedAnswers && !each->shares()) continue;
     if (const auto rank = each->rank(now); rank && (!lowest || *rank < *lowest)) {
       lowest = rank;
       first = each;
     }
+  }
   return first;
+}
+
+void WebServer::Impl::begin_sharing(const std::string* bytes) {
+  if (++shared_[bytes] == 1) shared_bytes_ += bytes->size();
+}
+
+void WebServer::Impl::end_sharing(const std::string* bytes) {
+  const auto found = shared_.find(bytes);
+  if (--found->second > 0) return;
+  shared_bytes_ -= bytes->size();
+  shared_.erase(found);
+}
+
+// Slow clients of different large answers would have all the memory that there is for these, for as long as
+// slow networks are given.
+void WebServer::Impl::bound_shared() {
+  while (shared_bytes_ > options_.shared_bytes) {
+    Connection* const first = first_to_give_way(Among::SharedAnswers);
+    if (first == nullptr) return;
+    first->give_way();
+  }
 }
 
 void WebServer::Impl::begin_drain() {

@@ -5,13 +5,14 @@
 //
 // Every connection is bounded in time and bytes: a request must have come within `patience`, however slowly
 // its client sends, and its answer must have been taken within as much again (a shared one, which takes no
-// memory for each client, within what slow networks need, unless there are more connections than it takes). A
-// request whose end two servers could see in two places (RFC 9112, section 11.2: request smuggling) is
-// answered with 400 and its connection closed.
+// memory for each client, within what slow networks need, unless there are more connections than it takes, or
+// more of such answers than it may have in memory). A request whose end two servers could see in two places
+// (RFC 9112, section 11.2: request smuggling) is answered with 400 and its connection closed.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,9 @@ struct WebServerOptions {
   std::uint64_t body_bytes = 1u << 20;           ///< more is answered with 413
   Duration patience = std::chrono::seconds(10);  ///< for a request that has begun, and for its answer
   std::uint64_t slowest = 64u << 10;  ///< bytes a second: a shared answer has the time for that in addition
+  /// Of different shared answers at the same time. Beyond it those that aren't taken after `patience` are
+  /// ended, the oldest first: there is always room for clients that aren't slow.
+  std::uint64_t shared_bytes = std::numeric_limits<std::uint64_t>::max();
   Duration idle = std::chrono::seconds(30);   ///< of a connection between requests
   Duration drain = std::chrono::seconds(10);  ///< for requests that are being answered when it stops
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -264,6 +265,41 @@ TEST(WebServer, AnAnswerThatIsTakenSlowlyGivesWayAfterTheTimeThatEverybodyHas) {
   while (answer.empty()) answer = answer_to(*server, kGetA);
   EXPECT_THAT(answer, HasSubstr("GET /a"));
   EXPECT_LT(read_all(slow).size(), large->size()) << "it gave way";
+}
+
+TEST(WebServer, SharedAnswersThatAreTakenSlowlyGiveWayWhereTheyAreTooManyBytes) {
+  const auto large = std::make_shared<const std::string>(std::size_t{64} << 20, 'x');
+  std::latch asked(1);
+  const auto server = web_server({.patience = 500ms, .slowest = 1, .shared_bytes = 1u << 20},
+                                 [&](const WebRequest& request) -> WebAnswer {
+                                   if (request.path != "/large") return echo(request);
+                                   WebAnswer answer{.shared = large};
+                                   asked.count_down();
+                                   return answer;
+                                 });
+  const UniqueFd slow = connect_to(server->address());
+  send_all(slow, "GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  asked.wait();
+  while (large.use_count() > 1) EXPECT_THAT(answer_to(*server, kGetA), HasSubstr("GET /a"));
+  EXPECT_LT(read_all(slow).size(), large->size()) << "it gave way";
+}
+
+TEST(WebServer, SharedAnswersThatAreTakenSlowlyStayAsLongAsThereIsRoom) {
+  const auto large = std::make_shared<const std::string>(std::size_t{64} << 20, 'x');
+  std::latch asked(2);
+  const auto server = web_server({.patience = 300ms, .slowest = 1, .shared_bytes = large->size()},
+                                 [&](const WebRequest& request) -> WebAnswer {
+                                   if (request.path != "/large") return echo(request);
+                                   asked.count_down();
+                                   return {.shared = large};
+                                 });
+  const std::array<UniqueFd, 2> slow{connect_to(server->address()), connect_to(server->address())};
+  for (const UniqueFd& each : slow)
+    send_all(each, "GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  asked.wait();
+  std::this_thread::sleep_for(600ms);
+  EXPECT_THAT(answer_to(*server, kGetA), HasSubstr("GET /a"));
+  for (const UniqueFd& each : slow) EXPECT_TRUE(read_all(each).ends_with(*large)) << "they share one";
 }
 
 // Its next request may be read already, but not taken up, when another connection comes.

@@ -16,6 +16,7 @@
 #include "catalog/password.h"
 #include "catalog/poller.h"
 #include "catalog/previews.h"
+#include "catalog/shared_bytes.h"
 #include "catalog/site.h"
 #include "http/client.h"
 #include "http/txt_records.h"
@@ -143,7 +144,9 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
     world.emplace(std::move(made));
   }
   const auto answer = [&site](const http::WebRequest& request) { return site.answer(request); };
-  MIST_TRY(const auto server, http::WebServer::listen(asked.listen, {}, answer));
+  // So early that a quarter stays for clients that aren't slow.
+  const http::WebServerOptions bounds{.shared_bytes = catalog::SharedBytes::kMost / 4 * 3};
+  MIST_TRY(const auto server, http::WebServer::listen(asked.listen, bounds, answer));
   machine.log.info(fmt::format("mistletoe-catalog {} at http://{}, data in {}", MIST_VERSION,
                                server->address(), place.shown()));
   std::optional<Workers> testing;
