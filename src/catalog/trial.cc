@@ -10,26 +10,21 @@
 #include "action/deploy/container_contents.h"
 #include "action/deploy/deploy.h"
 #include "action/run_tests.h"
-#include "action/uninstall.h"
 #include "apimachinery/conditions.h"
 #include "apply/plan/plan.h"
-#include "apply/plan/test_objects.h"
-#include "apply/wait/wait.h"
 #include "base/process_identity.h"
 #include "base/storage_fault.h"
 #include "base/text.h"
 #include "base/tree.h"
-#include "catalog/remove_marked.h"
 #include "catalog/step_log.h"
 #include "catalog/store.h"
+#include "catalog/trial_remains.h"
 #include "kpm/k3.h"
-#include "kube/deletion.h"
 #include "package/capabilities.h"
 #include "package/installation_fault.h"
 #include "package/pre_install.h"
 #include "registry/package_blob.h"
 #include "release/lock.h"
-#include "release/store.h"
 #include "render/packages.h"
 #include "render/wanted_release.h"
 #include "view/diagnosis_tree.h"
@@ -39,18 +34,10 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kInstanceLabel = "mistletoe.dev/catalog";
-// When the test in a namespace is over for sure: another worker may give tests less time.
-constexpr std::string_view kUntilAnnotation = "mistletoe.dev/catalog-test-until";
-// The package, and so the name of its release: Pods may have changed the record that would tell.
-constexpr std::string_view kPackageAnnotation = "mistletoe.dev/catalog-test-of";
 constexpr std::string_view kSimulatedNode = "kwok.x-k8s.io/node";
 constexpr std::size_t kMostEvents = 200;
 // Of events in a page: a package's own programs may write events, each as large as the server takes.
 constexpr int kEventsAtOnce = 20;
-constexpr Duration kProbe = std::chrono::seconds(30);
-// Of namespaces that dead tests left, in one test: one that can't be removed mustn't keep others from theirs.
-constexpr std::size_t kMostAbandoned = 2;
 
 constexpr std::string_view kPrevious = "-previous";
 
@@ -124,7 +111,8 @@ class Trial {
         log_(world.clock),
         directory_(world.directory / directory_name(job.id, job.attempt)),
         previous_(world.directory / directory_name(job.id, job.attempt, kPrevious)),
-        id_(trial_namespace(world.instance, job, job.attempt), job.package) {}
+        id_(trial_namespace(world.instance, job, job.attempt), job.package),
+        times_{world.timeout, world.longest} {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
@@ -165,7 +153,7 @@ class Trial {
     bool is_of_package = false;
     if (ready.ok()) {
       // First: a webhook that a dead test left may refuse the rest.
-      remove_abandoned();
+      remains_->remove_abandoned(id_.ns, job_.id, context_);
       ready = remove_leftovers();
       is_of_package = !ready.ok() && (ready.error().kind == Invalid || ready.error().kind == Conflict ||
                                       ready.error().kind == Timeout);
@@ -189,6 +177,7 @@ class Trial {
     environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
     environment_->process = own_process();
     environment_->life = life_of_process;
+    remains_.emplace(TrialRemains::World{*environment_, world_.instance, times_, report_.warn});
     return note_nodes();
   }
 
@@ -239,7 +228,7 @@ class Trial {
 
   // nullopt: there is none. Any error is the cluster's, or of our credentials.
   Result<std::optional<Value>> live_namespace(const std::string& name) {
-    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(*client_, name, context_));
     auto live = client_->get(ref, context_.with_timeout(kProbe));
     if (live.ok()) return std::optional(*std::move(live));
     if (live.error().kind == ErrorKind::NotFound) return std::optional<Value>();
@@ -251,23 +240,8 @@ class Trial {
   bool is_test_running_in(const std::string& ns) {
     const auto live = live_namespace(ns);
     if (!live.ok() || !*live) return false;
-    return !apimachinery::is_terminating(**live) && !is_older_than_any_test(**live);
+    return !apimachinery::is_terminating(**live) && !remains_->is_older_than_any_test(**live);
   }
-
-  bool is_older_than_any_test(const Value& ns) const {
-    if (const auto until = parse_time(ns.string_at({"metadata", "annotations", kUntilAnnotation})))
-      return world_.clock.now() >= *until;
-    const auto created = parse_time(ns.string_at({"metadata", "creationTimestamp"}));
-    return !created || world_.clock.now() - *created >= longest_life();
-  }
-
-  Duration longest_life() const { return world_.longest + removal_time(); }
-  // That of the uninstall which is tested, and of three that are ours: another one, a look for what it left,
-  // and the namespace.
-  Duration removal_time() const { return uninstall_time() + 3 * world_.timeout; }
-  Duration uninstall_time() const { return 2 * world_.timeout; }
-  // For what a release left, and again for what its tests did.
-  Duration look_time() const { return std::min(kProbe, world_.timeout / 2); }
 
   // Where the cluster of the tests is, and the files of this machine, concerns nobody else.
   std::string for_everybody(std::string text) const {
@@ -455,80 +429,12 @@ class Trial {
                                             : "real and simulated nodes");
   }
 
-  Result<kube::ObjectRef> namespace_ref(const std::string& name) {
-    MIST_TRY(kube::ResourceInfo resource, client_->resource_for({"", "Namespace"}, "v1", context_));
-    return kube::ObjectRef{std::move(resource), {}, name};
-  }
-
   // Of attempts whose worker died, or was stopped while it removed what it had made.
   Status remove_leftovers() {
-    for (int attempt = 1; attempt <= job_.attempt; ++attempt) {
-      const release::ReleaseId left(trial_namespace(world_.instance, job_, attempt), job_.package);
-      MIST_TRY(const kube::ObjectRef ref, namespace_ref(left.ns));
-      const auto there = client_->get(ref, context_);
-      if (!there.ok() && there.error().kind == ErrorKind::NotFound) continue;
-      if (!there.ok()) return there.error();
-      const Status uninstalled = uninstall(left, Hooks::Skipped, context_);
-      if (!uninstalled.ok() && uninstalled.error().detail<release::LockHeld>() != nullptr) return uninstalled;
-      MIST_TRY_VOID(remove_what_stays({left}, context_));
-      MIST_TRY_VOID(remove_namespace(left.ns, std::string(there->string_at({"metadata", "uid"})), context_));
-    }
+    for (int attempt = 1; attempt <= job_.attempt; ++attempt)
+      MIST_TRY_VOID(remains_->remove_attempt({trial_namespace(world_.instance, job_, attempt), job_.package},
+                                             context_));
     return {};
-  }
-
-  // Tests whose worker died, and whose job nobody takes up again: the version was removed meanwhile, or its
-  // tries were used up. Each test removes some of what they left. A failure is nobody's: the next test tries.
-  void remove_abandoned() {
-    const auto abandoned = abandoned_namespaces(context_.with_timeout(kProbe));
-    if (!abandoned.ok()) return;
-    const std::size_t all = abandoned->size();
-    for (std::size_t i = 0; i < std::min(all, kMostAbandoned); ++i) {
-      const Value& ns = abandoned->at((static_cast<std::size_t>(job_.id) + i) % all);
-      const Status removed = remove_test(ns);
-      if (!context_.check().ok()) return;
-      if (!removed.ok()) warn_that_stays(std::string(ns.string_at({"metadata", "name"})), removed.error());
-    }
-  }
-
-  void warn_that_stays(const std::string& ns, const Error& why) {
-    report_.warn(fmt::format("the namespace {} of a test stays: {}", ns, why.to_line()));
-  }
-
-  Result<std::vector<Value>> abandoned_namespaces(const Context& context) {
-    MIST_TRY(const kube::ObjectRef ref, namespace_ref(id_.ns));
-    MIST_TRY(kube::ObjectList list,
-             client_->list(ref.resource,
-                           {.label_selector = fmt::format("{}={}", kInstanceLabel, world_.instance),
-                            .metadata_only = true},
-                           context));
-    std::erase_if(list.items, [&](const Value& each) {
-      return each.string_at({"metadata", "name"}) == id_.ns || apimachinery::is_terminating(each) ||
-             !is_older_than_any_test(each);
-    });
-    return std::move(list.items);
-  }
-
-  // Its record may be of no use any more: what carries its labels goes all the same. As long as some of that
-  // stays, so does the namespace, for the next test.
-  Status remove_test(const Value& ns) {
-    MIST_TRY(const std::vector<release::ReleaseId> releases, releases_in(ns, context_.with_timeout(kProbe)));
-    const Context uninstalling = context_.with_timeout(kProbe);
-    for (const release::ReleaseId& each : releases) (void)uninstall(each, Hooks::Skipped, uninstalling);
-    MIST_TRY_VOID(remove_what_stays(releases, context_.with_timeout(2 * kProbe)));
-    return delete_namespace(std::string(ns.string_at({"metadata", "name"})),
-                            std::string(ns.string_at({"metadata", "uid"})), context_.with_timeout(kProbe));
-  }
-
-  Result<std::vector<release::ReleaseId>> releases_in(const Value& ns, const Context& context) {
-    const std::string name(ns.string_at({"metadata", "name"}));
-    const std::string package(ns.string_at({"metadata", "annotations", kPackageAnnotation}));
-    if (!package.empty()) return std::vector{release::ReleaseId(name, package)};
-    // An earlier catalog made it.
-    release::Store store(*client_);
-    MIST_TRY(const std::vector<release::Anchor> anchors, store.list_anchors(name, context));
-    std::vector<release::ReleaseId> releases;
-    for (const release::Anchor& each : anchors) releases.push_back(each.id);
-    return releases;
   }
 
   Result<bool> on_cluster(const Context& limited) {
@@ -536,7 +442,7 @@ class Trial {
     // The removal is a step of its own, and has its own time: also where something before it failed, or took
     // too long. A stopped worker removes what it made, too.
     const Context removing = Context()
-                                 .with_timeout(removal_time())
+                                 .with_timeout(times_.removal())
                                  .with_stop(context_.check().ok() ? context_.stop() : std::stop_token());
     if (!worked.ok()) {
       (void)remove_all(removing);
@@ -548,8 +454,8 @@ class Trial {
   }
 
   Status make_namespace() {
-    MIST_TRY(const kube::ObjectRef ref, namespace_ref(id_.ns));
-    const std::string until = format_time(world_.clock.now() + longest_life());
+    MIST_TRY(const kube::ObjectRef ref, namespace_ref(*client_, id_.ns, context_));
+    const std::string until = format_time(world_.clock.now() + times_.longest_life());
     auto made = client_->create(
         ref.resource, {},
         Value::object(
@@ -597,7 +503,7 @@ class Trial {
       return fmt::format("not tried, because {} can't be read now", job_.previous_version);
     }
     if (!unpacked.ok()) return unpacked.error();
-    MIST_TRY_VOID(uninstall(id_, Hooks::Run, context));
+    MIST_TRY_VOID(remains_->uninstall(id_, TrialRemains::Hooks::Run, context));
     log_.line(fmt::format("installing {}", job_.previous_version));
     const auto before = deploy(unpacked->package, action::install_intent, action::DryRun::No, context);
     MIST_TRY_VOID(context_.check());
@@ -674,9 +580,8 @@ class Trial {
 
   // Nothing is there; what there is, fails. It goes all the same.
   Result<std::string> remove_all(const Context& context) {
-    Status uninstalled = uninstall_whole(context.with_timeout(uninstall_time()));
-    Status cleared = clear_up(context);
-    if (!cleared.ok()) warn_that_stays(id_.ns, cleared.error());
+    Status uninstalled = uninstall_whole(context.with_timeout(times_.uninstall()));
+    Status cleared = remains_->clear_up(id_, uid_, context);
     MIST_TRY_VOID(std::move(uninstalled));
     MIST_TRY_VOID(std::move(cleared));
     return "nothing stays";
@@ -685,30 +590,11 @@ class Trial {
   // As its users would. An error says what stays.
   Status uninstall_whole(const Context& context) {
     MIST_TRY(const std::vector<apimachinery::ObjectKey> cluster_wide, objects_outside(context));
-    MIST_TRY_VOID(uninstall(id_, Hooks::Run, context));
+    MIST_TRY_VOID(remains_->uninstall(id_, TrialRemains::Hooks::Run, context));
     MIST_TRY(const std::vector<std::string> stays, what_stays(cluster_wide, context));
     if (stays.empty()) return {};
     return error(ErrorKind::Invalid, "uninstalling left {}", join(stays, ", "))
         .with_hint("objects that the package's own programs make must go with it: give them ownerReferences");
-  }
-
-  // The namespace goes last: as long as it is there, a later test looks for what is left elsewhere.
-  Status clear_up(const Context& context) {
-    (void)uninstall(id_, Hooks::Skipped, context.with_timeout(world_.timeout));
-    MIST_TRY_VOID(remove_what_stays({id_}, context));
-    return remove_namespace(id_.ns, uid_, context);
-  }
-
-  // Of releases that are uninstalled, or can't be: what they have outside of their namespace. An error: some
-  // of it can't be removed.
-  Status remove_what_stays(const std::vector<release::ReleaseId>& releases, const Context& context) {
-    for (const release::ReleaseId& each : releases)
-      for (const release::ReleaseId& of : {each, release::ReleaseId(apply::test_set(each))}) {
-        MIST_TRY(const std::vector<std::string> held, remove_marked(*environment_, of, look_time(), context));
-        for (const std::string& one : held)
-          report_.warn(fmt::format("of the test in {}, still being deleted: {}", each.ns, one));
-      }
-    return {};
   }
 
   Result<std::vector<apimachinery::ObjectKey>> objects_outside(const Context& context) {
@@ -718,29 +604,6 @@ class Trial {
     for (const apply::InventoryItem& item : state.owned())
       if (item.key.ns != id_.ns) keys.push_back(item.key);
     return keys;
-  }
-
-  enum class Hooks : std::uint8_t { Run, Skipped };
-
-  Status uninstall(const release::ReleaseId& id, Hooks hooks, const Context& context) {
-    const action::UninstallOptions options{
-        .rules = {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true},
-        .wait = true,
-        .no_hooks = hooks == Hooks::Skipped,
-        .timeout = world_.timeout,
-        .plan_again = true};
-    auto plan = action::plan_uninstall(*environment_, id, options, context);
-    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return {};
-    if (!plan.ok()) return std::move(plan).error();
-    MIST_TRY(const action::UninstallReport report,
-             action::uninstall(*environment_, *std::move(plan), options, context));
-    if (report.retained > 0)
-      return error(ErrorKind::Invalid, "uninstalling left {}", plural(report.retained, "object"))
-          .with_hint(
-              "objects with mistletoe.dev/keep or helm.sh/resource-policy: keep stay; a package for "
-              "everybody "
-              "should have none");
-    return {};
   }
 
   Result<std::vector<std::string>> what_stays(const std::vector<apimachinery::ObjectKey>& cluster_wide,
@@ -763,20 +626,6 @@ class Trial {
     return stays;
   }
 
-  // One that is being deleted already is fine.
-  Status delete_namespace(const std::string& name, const std::string& uid, const Context& context) {
-    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
-    MIST_TRY_VOID(kube::delete_object(*client_, ref, {.uid = uid}, context));
-    return {};
-  }
-
-  Status remove_namespace(const std::string& name, const std::string& uid, const Context& context) {
-    MIST_TRY_VOID(delete_namespace(name, uid, context));
-    MIST_TRY(const kube::ObjectRef ref, namespace_ref(name));
-    return apply::wait_until_gone(*client_, ref, uid, world_.timeout, context)
-        .in("while waiting for the namespace of the test to go");
-  }
-
   const TrialWorld& world_;
   const Job& job_;
   const TrialReport& report_;
@@ -786,9 +635,11 @@ class Trial {
   const Path previous_;  // the version before
   Path package_;         // in directory_, once it is unpacked
   const release::ReleaseId id_;
+  const TrialTimes times_;
   std::optional<package::Source> source_;
   std::unique_ptr<kube::Client> client_;  // hears through log_
   std::optional<action::Environment> environment_;
+  std::optional<TrialRemains> remains_;
   std::string server_;  // its address
   std::string uid_;     // of the namespace
 };
