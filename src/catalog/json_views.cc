@@ -253,8 +253,8 @@ Value to_value(const PreviewPlan& plan) {
                                                   {"outputBytes", Value(PreviewPlan::kOutputBytes)},
                                                   {"requests", Value(std::int64_t{10'000})}})},
                         {"transfer", number(transfer)},
-                         {"ofVersion", Value(plan.of_version)},
-                         {"command", text_or_null(plan.command)}});
+                        {"ofVersion", Value(plan.of_version)},
+                        {"command", text_or_null(plan.command)}});
 }
 
 }  // namespace mist::catalog

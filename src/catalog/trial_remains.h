@@ -1,8 +1,8 @@
 #pragma once
 // Removes tests from the cluster: the own one when it ends, and those that ended without: their worker died,
-// and nobody may take up their job again. What a release has in the namespace of its test goes with that.
-// What it has elsewhere is found by its record, and where packages damaged that, by its marks. The namespace
-// goes last: as long as it is there, a later test looks for what is left. Blocking; one thread.
+// and nobody may take up their job again. A release's objects in the namespace of its test go with that;
+// those elsewhere are found by its record, and where packages damaged that, by its marks. The namespace goes
+// last: as long as it is there, a later test looks for what is left. Blocking; one thread.
 
 #include <cstdint>
 #include <functional>

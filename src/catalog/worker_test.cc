@@ -501,7 +501,7 @@ TEST_F(WorkerTest, RemovingADeadTestTakesNoneOfTheVersionsTime) {
   submit({{"map.yaml", std::string(kMap)}});
   leave_release(abandoned());
   TrialWorld world = world_on_cluster();
-  world.longest = std::chrono::seconds(5);
+  world.longest = std::chrono::seconds(3);
   cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb == "delete" && call.key.name == "catalog-test-55-1") clock_.sleep(world.longest, {});
     return std::nullopt;

@@ -92,7 +92,7 @@ Result<Examined> OciFetcher::examine(const oci::Reference& reference, const cryp
   return examined;
 }
 
-// What the pin refuses leaves nothing behind: its signers would be the package's from then on.
+// Bytes that the pin refuses leave nothing behind: their signers would be the package's from then on.
 Status OciFetcher::settle_version(const oci::Reference& tagged, const crypto::Digest& manifest,
                                   const Examined& examined, const Fetched& fetched,
                                   ChangedVersions changed) const {
