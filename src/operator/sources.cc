@@ -70,43 +70,57 @@ void Sources::finish(const Item& item, const std::set<std::string>& kept) {
   const std::lock_guard lock(mutex_);
   for (auto at = sources_.lower_bound({item, {}}); at != sources_.end() && at->first.first == item;) {
     const std::string& node = at->first.second;
-    if (!asking_.contains(node) && !kept.contains(node)) {
+    Source& source = at->second;
+    if (!asking_.contains(node) && !(kept.contains(node) && source.has_answered())) {
       at = sources_.erase(at);
       continue;
     }
-    if (Source& source = at->second; !asking_.contains(node) && !source.rests)
-      source = {.question = std::move(source.question),
-                .before = source.before ? std::move(source.before) : std::move(source.answer.body),
-                .rests = true};
+    if (!asking_.contains(node) && !source.rests) rest(at->first, source);
     ++at;
   }
+}
+
+void Sources::rest(const Key& key, Source& source) {
+  source = {.question = std::move(source.question),
+            .since = clock_.steady_now(),
+            .before = source.before ? std::move(source.before) : std::move(source.answer.body),
+            .rests = true};
+  queue_.add(key, kLongestRest);
 }
 
 bool Sources::answered(const Item& item, const std::string& node) {
   const std::lock_guard lock(mutex_);
   const auto source = sources_.find({item, node});
-  return source != sources_.end() && (source->second.before || source->second.answer.body);
+  return source != sources_.end() && source->second.has_answered();
 }
 
 void Sources::work(const std::stop_token& stop) {
   while (const std::optional<Key> key = queue_.take(stop)) {
-    std::optional<HttpQuestion> question;
-    std::uint64_t turn = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto source = sources_.find(*key); source != sources_.end() && !source->second.rests) {
-        question = source->second.question;
-        turn = source->second.turn;
-      }
-    }
-    // Without a question nobody asks any more.
-    if (question) {
-      const Result<Value> answer = send(*question, stop);
+    if (const auto next = next_turn(*key)) {
+      const Result<Value> answer = send(next->first, stop);
       if (stop.stop_requested()) return;
-      take(*key, turn, answer);
+      take(*key, next->second, answer);
     }
     queue_.succeeded(*key);
   }
+}
+
+// nullopt: nobody asks any more, or it rests. One that has rested long enough is forgotten: what it waits for
+// doesn't come back, and what waits for its answer would wait without end.
+std::optional<std::pair<HttpQuestion, std::uint64_t>> Sources::next_turn(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sources_.find(key);
+  if (found == sources_.end()) return std::nullopt;
+  const Source& source = found->second;
+  if (!source.rests) return std::pair(source.question, source.turn);
+  const Duration left = kLongestRest - (clock_.steady_now() - source.since);
+  if (left > Duration()) {
+    queue_.add(key, left);
+    return std::nullopt;
+  }
+  sources_.erase(found);
+  wake_(key.first);
+  return std::nullopt;
 }
 
 Result<Value> Sources::send(const HttpQuestion& question, const std::stop_token& stop) const {

@@ -2,7 +2,8 @@
 // The answers of HTTP nodes: each Service or Pod that an instance asks is asked at its interval, for as long
 // as the instance asks. An answer that differs wakes the instance; one that doesn't costs nothing more. A
 // source that fails is asked less often. One that can't be asked for a while, as its node waits for
-// something, rests, and what it answered before is remembered. One thread asks; a few of its own send.
+// something, rests, and what it answered before is remembered for a while. One thread asks; a few of its own
+// send.
 
 #include <cstdint>
 #include <map>
@@ -35,31 +36,38 @@ class Sources {
   reconcile::HttpAnswer ask(const Item& item, const std::string& node,
                             const reconcile::HttpQuestion& question);
   /// Questions that it no longer asks aren't sent any more. `kept`: the nodes that may ask again. An
-  /// earlier answer is none then, but it is known that there was one.
+  /// earlier answer is none then, but for kLongestRest it is known that there was one.
   void finish(const Item& item, const std::set<std::string>& kept);
-  /// Whether a node that asks, or may ask again, ever had an answer.
+  /// Whether a node that asks, or may ask again, had an answer. When one that rests no longer has, its
+  /// instance is woken.
   bool answered(const Item& item, const std::string& node);
   void forget(const Item& item) {
     asking_.clear();
     finish(item, {});
   }
 
+  /// Longer than an object is usually replaced by another. What isn't there again by then is gone for good.
+  static constexpr Duration kLongestRest = std::chrono::minutes(10);
+
  private:
   using Key = std::pair<Item, std::string>;
   struct Source {
     reconcile::HttpQuestion question;
     std::uint64_t turn = 0;  // an answer that was asked for in another one says nothing about now
-    SteadyTime since{};      // this turn began
+    SteadyTime since{};      // this turn, or its rest, began
     reconcile::HttpAnswer answer = {};
     int failures = 0;
     std::optional<Value> before = {};  // of an earlier turn, as long as this one has no answer
     bool rests = false;
 
     bool is_unanswered() const { return before || !answer.body; }
+    bool has_answered() const { return before || answer.body; }
   };
 
   void begin_turn(const Key& key, Source& source);
+  void rest(const Key& key, Source& source);
   void work(const std::stop_token& stop);
+  std::optional<std::pair<reconcile::HttpQuestion, std::uint64_t>> next_turn(const Key& key);
   Result<Value> send(const reconcile::HttpQuestion& question, const std::stop_token& stop) const;
   void take(const Key& key, std::uint64_t turn, const Result<Value>& answer);
   void fail(Source& source, const Error& failure) const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -116,7 +117,8 @@ class SourcesTest : public ::testing::Test {
   Duration interval_ = 30s;
   Item other_;
   int others_ = 0, failures_ = 0;
-  Sources sources_{client_, clock_, events_, [](const Item&) {}};
+  std::atomic<int> wakes_ = 0;  // of kItem
+  Sources sources_{client_, clock_, events_, [this](const Item& item) { wakes_ += item == kItem ? 1 : 0; }};
 };
 
 // As in a rolling update: three tries may fail in the first seconds.
@@ -127,7 +129,7 @@ TEST_F(SourcesTest, RemembersWhatItAnsweredBeforeItRested) {
   rest();
   EXPECT_TRUE(sources_.answered(kItem, "s"));
   const int before = client_.tries();
-  pass(1h);
+  pass(9min);
   ASSERT_TRUE(soon([&] { return sources_.answered(other_, "s"); }));
   EXPECT_EQ(client_.tries(), before) << "nobody asks it";
   EXPECT_FALSE(look().body) << "it says nothing about what is there now";
@@ -145,6 +147,38 @@ TEST_F(SourcesTest, RemembersWhatItAnsweredBeforeItRested) {
   pass(96s);
   EXPECT_TRUE(soon([&] { return look().body == yaml("{enabled: false}"); }));
   EXPECT_FALSE(look().stale);
+}
+
+// As where somebody uninstalls the chart that had what its node waits for.
+TEST_F(SourcesTest, ForgetsOneThatRestsTooLong) {
+  answers("{}");
+  rest();
+  pass(9min);
+  ASSERT_TRUE(soon([&] { return sources_.answered(other_, "s"); }));
+  rest();
+  EXPECT_TRUE(sources_.answered(kItem, "s"));
+  const int before = wakes_;
+  pass(1min);
+  ASSERT_TRUE(soon([&] { return wakes_ > before; }));
+  EXPECT_FALSE(sources_.answered(kItem, "s"));
+  client_.refuse();
+  EXPECT_FALSE(look().body);
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s}) fails_after(pause);
+  EXPECT_TRUE(look().stale);
+  EXPECT_FALSE(look().body) << "as if it had never answered";
+}
+
+TEST_F(SourcesTest, RestsAnewAfterItWasAsked) {
+  answers("{}");
+  rest();
+  pass(9min);
+  ASSERT_TRUE(soon([&] { return sources_.answered(other_, "s"); }));
+  client_.refuse();
+  look();
+  rest();
+  pass(9min);
+  ASSERT_TRUE(soon([&] { return sources_.answered(other_, "s"); }));
+  EXPECT_TRUE(sources_.answered(kItem, "s"));
 }
 
 TEST_F(SourcesTest, ForgetsANodeThatMayNotAskAgain) {

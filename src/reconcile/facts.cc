@@ -296,7 +296,8 @@ bool Survey::was_there(graph::Node node) const {
 }
 
 // Of an HTTP node that waits for another one. An object that is only not ready, as in a rolling update, or
-// that is replaced, may answer in a moment as it did before.
+// that is replaced, may answer in a moment as it did before. One of others that doesn't come back is gone for
+// good after a while, which world.answered knows.
 bool Survey::may_answer_again(graph::Node node, graph::Node on) const {
   return was_there(on) || has_answered(node);
 }

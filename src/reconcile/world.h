@@ -104,7 +104,7 @@ struct World {
   std::function<Status(const Value& status)> check_status = {};
   /// The answer to an HTTP node, as far as it is known.
   std::function<HttpAnswer(const std::string& node, const HttpQuestion&)> ask = {};
-  /// Whether an HTTP node that can't be asked now had an answer before. Null: nobody knows of any.
+  /// Whether an HTTP node that can't be asked now had an answer a short time ago. Null: nobody knows of any.
   std::function<bool(const std::string& node)> answered = {};
   /// Why an object isn't written with that input now: the server's last words, until the pause is over.
   std::function<std::optional<std::string>(const ObjectId&, const std::string& hash)> held = {};
