@@ -568,6 +568,26 @@ Status RestClient::pod_log(const std::string& ns, const std::string& pod, const 
   return {};
 }
 
+namespace {
+
+// Whether an answer that isn't good is the target's. The API server says that there is no such object (404)
+// or port (400), and no endpoint, or none that can be connected to (502, 503). All else that it says is about
+// itself, or about the account; and it isn't always with a Status that it says that it is busy (429).
+bool is_of_target(int status, bool is_servers) {
+  if (status == 429) return false;
+  return !is_servers || status == 400 || status == 404 || status == 502 || status == 503;
+}
+
+Error without_answer(Error failure, const ProxyRequest& wanted) {
+  // The API server has taken the request, and waits as we do.
+  if (failure.kind == ErrorKind::Timeout && !http::is_unstarted(failure))
+    return error(ErrorKind::Timeout, "{} did not answer within {}", wanted.display(),
+                 format_elapsed(wanted.time_limit));
+  return http::is_over_limit(failure) ? std::move(failure) : std::move(failure).with_detail(Unreached{});
+}
+
+}  // namespace
+
 Result<std::string> RestClient::proxied_get(const ProxyRequest& wanted, const Context& context) {
   const std::string target = wanted.port.empty()
                                  ? fmt::format("{}:{}:", wanted.scheme, wanted.name)
@@ -581,22 +601,18 @@ Result<std::string> RestClient::proxied_get(const ProxyRequest& wanted, const Co
   wire.time_limit = wire.idle_timeout = wanted.time_limit;
   wire.response_limit = wanted.limit;
   auto response = transport_->send(wire, context);
-  if (!response) {
-    if (response.error().kind == ErrorKind::Timeout)
-      return error(ErrorKind::Timeout, "{} did not answer within {}", wanted.display(),
-                   format_elapsed(wanted.time_limit));
-    return std::move(response).error();
-  }
+  if (!response) return without_answer(std::move(response).error(), wanted);
   if (response->status >= 200 && response->status <= 299) return std::move(response->body);
   // The API server speaks of itself with a Status; anything else is the application's own answer.
   const auto said = encoding::parse_json(response->body);
-  const std::string_view words =
-      said.ok() && said->string_at("kind") == "Status" ? said->string_at("message") : "";
+  const bool is_servers = said.ok() && said->string_at("kind") == "Status";
   const ErrorKind kind = response->status == 404   ? ErrorKind::NotFound
                          : response->status == 403 ? ErrorKind::Forbidden
                                                    : ErrorKind::Retryable;
-  return error(kind, "{} answers with {}", wanted.display(), response->status)
-      .with_because(escape_controls(words));
+  Error failure = error(kind, "{} answers with {}", wanted.display(), response->status)
+                      .with_because(escape_controls(is_servers ? said->string_at("message") : ""));
+  return is_of_target(response->status, is_servers) ? std::move(failure)
+                                                    : std::move(failure).with_detail(Unreached{});
 }
 
 }  // namespace mist::kube

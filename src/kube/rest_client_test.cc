@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "encoding/json.h"
 #include "http/over_limit.h"
 #include "http/retry.h"
@@ -442,6 +444,37 @@ TEST_F(RestClientTest, WatchAsksFromTheListedVersion) {
   EXPECT_FALSE(last().time_limit) << "it goes on for as long as it is watched";
   ASSERT_GE(web->count(), 2u);
   EXPECT_EQ(web->requests()[0].time_limit, std::chrono::seconds(60)) << "of the listing before it";
+}
+
+TEST_F(RestClientTest, TellsWhetherAServiceFailedOrNobodyReachedIt) {
+  const auto failure = [&] {
+    const auto body = client.proxied_get({.ns = "shop", .name = "web", .port = "8080"}, {});
+    EXPECT_FALSE(body.ok());
+    return body.ok() ? Error() : body.error();
+  };
+  const std::string status = R"({"kind": "Status", "message": "because"})";
+  for (const auto& [code, body, is_its_own] :
+       std::initializer_list<std::tuple<int, std::string, bool>>{{404, status, true},
+                                                                 {503, status, true},
+                                                                 {400, status, true},
+                                                                 {401, status, false},
+                                                                 {403, status, false},
+                                                                 {500, status, false},
+                                                                 {504, status, false},
+                                                                 {429, "busy", false},
+                                                                 {403, "{}", true},
+                                                                 {500, "down", true}}) {
+    web->reply(code, body);
+    EXPECT_NE(is_unreached(failure()), is_its_own) << code << " " << body;
+  }
+  web->fail(http::undelivered(http::Sent::Nothing, "nothing listens"));
+  EXPECT_TRUE(is_unreached(failure()));
+  web->fail(error(ErrorKind::Timeout, "too late").with_detail(http::Unstarted()));
+  EXPECT_TRUE(is_unreached(failure()));
+  web->fail(error(ErrorKind::Timeout, "too late"));
+  EXPECT_FALSE(is_unreached(failure())) << "the API server waits for it, too";
+  web->fail(error(ErrorKind::Invalid, "too large").with_detail(http::OverLimit()));
+  EXPECT_FALSE(is_unreached(failure()));
 }
 
 // The transport must not hide the outage by waiting it out: the server may come back with an older state.

@@ -30,10 +30,18 @@ struct ProxyRequest {
 class ServiceProxy {
  public:
   virtual ~ServiceProxy() = default;
-  /// GET, once, without redirects: the body of a 2xx answer. Errors: NotFound, Forbidden (of the API server),
-  /// Retryable (no endpoint, any other status), Invalid (too large), Timeout.
+  /// GET, once, without redirects: the body of a 2xx answer. Errors: NotFound, Forbidden, Retryable (no
+  /// endpoint, any other status), Invalid (too large), Timeout; is_unreached() those that aren't the
+  /// target's.
   virtual Result<std::string> proxied_get(const ProxyRequest& request, const Context& context) = 0;
 };
+
+/// The fact of an error of proxied_get that says nothing about the Service or Pod.
+struct Unreached {};
+
+/// Whether the API server didn't answer, refused to ask, or failed itself. That a Service has no endpoint, or
+/// that a connection to one fails, is the target's own.
+inline bool is_unreached(const Error& failure) { return failure.detail<Unreached>() != nullptr; }
 
 /// Through a client that is a ServiceProxy too; Invalid: this one isn't.
 Result<std::string> proxied_get(Client& client, const ProxyRequest& request, const Context& context);

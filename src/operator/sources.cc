@@ -142,7 +142,7 @@ void Sources::take(const Key& key, std::uint64_t turn, const Result<Value>& answ
   Source& source = found->second;
   const HttpAnswer was = source.answer;
   if (answer.ok()) {
-    source.failures = 0;
+    source.failures = source.silences = 0;
     source.before.reset();
     source.answer = {.body = *answer};
   } else {
@@ -156,12 +156,18 @@ void Sources::take(const Key& key, std::uint64_t turn, const Result<Value>& answ
     wake_(key.first);
 }
 
+// Where nobody reaches a source that never answered, nobody knows whether it has an answer, unless that was
+// found out before.
 void Sources::fail(Source& source, const Error& failure) const {
+  const SteadyTime now = clock_.steady_now();
+  const bool is_unknown = kube::is_unreached(failure) && !source.has_answered() && !source.answer.stale;
+  if (is_unknown) source.since = now;
+  source.silences = is_unknown ? 0 : source.silences + 1;
   ++source.failures;
   source.answer.failure =
       failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
-  const bool may_just_begin = source.is_unanswered() && clock_.steady_now() - source.since < kLeastSilence;
-  source.answer.stale = source.failures >= kMostFailures && !may_just_begin;
+  const bool may_just_begin = source.is_unanswered() && now - source.since < kLeastSilence;
+  source.answer.stale = source.silences >= kMostFailures && !may_just_begin;
   // It is as if it had never rested.
   if (source.answer.stale && source.before) source.answer.body = source.before;
 }

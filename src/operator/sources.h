@@ -54,9 +54,10 @@ class Sources {
   struct Source {
     reconcile::HttpQuestion question;
     std::uint64_t turn = 0;  // an answer that was asked for in another one says nothing about now
-    SteadyTime since{};      // this turn, or its rest, began
+    SteadyTime since{};      // this turn, or its rest, began; or somebody tried in vain to reach it
     reconcile::HttpAnswer answer = {};
-    int failures = 0;
+    int failures = 0;                  // tries in a row
+    int silences = 0;                  // those that count against it
     std::optional<Value> before = {};  // of an earlier turn, as long as this one has no answer
     bool rests = false;
 

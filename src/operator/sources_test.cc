@@ -39,6 +39,13 @@ class AnsweringClient final : public testing::ClientWithLogs, public kube::Servi
   void refuse() {
     const std::lock_guard lock(mutex_);
     body_.reset();
+    is_reached_ = true;
+  }
+  /// The same, of the API server.
+  void refuse_to_forward() {
+    const std::lock_guard lock(mutex_);
+    body_.reset();
+    is_reached_ = false;
   }
   int tries() const {
     const std::lock_guard lock(mutex_);
@@ -50,12 +57,14 @@ class AnsweringClient final : public testing::ClientWithLogs, public kube::Servi
     if (request.name != "web") return std::string("{}");
     ++tries_;
     if (body_) return *body_;
-    return error(ErrorKind::Retryable, "refused {}.", ++refusals_);
+    Error refused = error(ErrorKind::Retryable, "refused {}.", ++refusals_);
+    return is_reached_ ? std::move(refused) : std::move(refused).with_detail(kube::Unreached{});
   }
 
  private:
   mutable std::mutex mutex_;
   std::optional<std::string> body_;
+  bool is_reached_ = true;
   int tries_ = 0, refusals_ = 0;
 };
 
@@ -211,6 +220,38 @@ TEST_F(SourcesTest, HasNoAnswerOnceItWasSilentForAMinute) {
   EXPECT_TRUE(look().stale);
   EXPECT_FALSE(look().body);
   EXPECT_FALSE(sources_.answered(kItem, "s"));
+}
+
+// As where its account has no right to ask, or the API server is away.
+TEST_F(SourcesTest, MayHaveAnAnswerAsLongAsNobodyReachesIt) {
+  client_.refuse_to_forward();
+  look();
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s, 96s}) {
+    fails_after(pause);
+    EXPECT_FALSE(look().stale);
+    EXPECT_NE(look().failure, "");
+  }
+  client_.refuse();
+  for (const Duration pause : {192s, 300s}) {
+    fails_after(pause);
+    EXPECT_FALSE(look().stale) << "one that failed itself says as little as at the beginning";
+  }
+  fails_after(300s);
+  EXPECT_TRUE(look().stale);
+  EXPECT_FALSE(look().body);
+  client_.refuse_to_forward();
+  fails_after(300s);
+  EXPECT_TRUE(look().stale) << "it is known already";
+}
+
+TEST_F(SourcesTest, ItsLastAnswerStandsInAlsoWhereNobodyReachesIt) {
+  answers("{}");
+  rest();
+  client_.refuse_to_forward();
+  look();
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s}) fails_after(pause);
+  EXPECT_TRUE(look().stale);
+  EXPECT_EQ(look().body, yaml("{}"));
 }
 
 TEST_F(SourcesTest, BelievesItsAnswerUntilThreeTriesInARowFail) {
