@@ -82,7 +82,10 @@ class Actors {
   void looks_as(const Item& item, const Account& account) {
     const auto [known, is_new] = accounts_.try_emplace(item, account);
     if (is_new || known->second == account) return;
-    actors_.at(known->second).forget(item);
+    Actor& before = actors_.at(known->second);
+    if (const auto now = actors_.find(account); now != actors_.end())
+      now->second.sources.take_over(item, before.sources);
+    before.forget(item);
     known->second = account;
   }
 

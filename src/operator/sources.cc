@@ -61,7 +61,11 @@ void Sources::begin_turn(const Key& key, Source& source) {
   source.rests = false;
   source.turn = ++turns_;
   source.since = clock_.steady_now();
-  queue_.add(key);
+  add(key);
+}
+
+void Sources::add(const Key& key, Duration delay) {
+  queue_.add(key, delay);
   if (senders_.size() < std::min(sources_.size(), kMostSenders))
     senders_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -85,7 +89,20 @@ void Sources::rest(const Key& key, Source& source) {
             .since = clock_.steady_now(),
             .before = source.before ? std::move(source.before) : std::move(source.answer.body),
             .rests = true};
-  queue_.add(key, kLongestRest);
+  add(key, kLongestRest);
+}
+
+void Sources::take_over(const Item& item, Sources& from) {
+  std::map<Key, Source> taken;
+  {
+    const std::lock_guard lock(from.mutex_);
+    for (auto at = from.sources_.lower_bound({item, {}});
+         at != from.sources_.end() && at->first.first == item; ++at)
+      if (at->second.has_answered()) taken.insert(*at);
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, source] : taken)
+    rest(key, sources_.insert_or_assign(key, std::move(source)).first->second);
 }
 
 bool Sources::answered(const Item& item, const std::string& node) {

@@ -41,6 +41,8 @@ class Sources {
   /// Whether a node that asks, or may ask again, had an answer. When one that rests no longer has, its
   /// instance is woken.
   bool answered(const Item& item, const std::string& node);
+  /// What those of another account answered to an instance: this one will ask now.
+  void take_over(const Item& item, Sources& from);
   void forget(const Item& item) {
     asking_.clear();
     finish(item, {});
@@ -67,6 +69,7 @@ class Sources {
 
   void begin_turn(const Key& key, Source& source);
   void rest(const Key& key, Source& source);
+  void add(const Key& key, Duration delay = {});
   void work(const std::stop_token& stop);
   std::optional<std::pair<reconcile::HttpQuestion, std::uint64_t>> next_turn(const Key& key);
   Result<Value> send(const reconcile::HttpQuestion& question, const std::stop_token& stop) const;

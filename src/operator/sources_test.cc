@@ -190,6 +190,20 @@ TEST_F(SourcesTest, RestsAnewAfterItWasAsked) {
   EXPECT_TRUE(sources_.answered(kItem, "s"));
 }
 
+TEST_F(SourcesTest, RemembersWhatItAnsweredToAnotherAccount) {
+  answers("{}");
+  client_.refuse_to_forward();
+  Sources theirs(client_, clock_, events_, [](const Item&) {});
+  theirs.take_over(kItem, sources_);
+  sources_.forget(kItem);
+  EXPECT_FALSE(sources_.answered(kItem, "s"));
+  EXPECT_TRUE(theirs.answered(kItem, "s"));
+  theirs.begin();
+  EXPECT_FALSE(theirs.ask(kItem, "s", question("web", interval_)).body);
+  theirs.finish(kItem, {"s"});
+  EXPECT_TRUE(theirs.answered(kItem, "s"));
+}
+
 TEST_F(SourcesTest, ForgetsANodeThatMayNotAskAgain) {
   answers("{}");
   sources_.begin();
