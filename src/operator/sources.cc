@@ -52,9 +52,17 @@ HttpAnswer Sources::ask(const Item& item, const std::string& node, const HttpQue
   Source& source = entry->second;
   const bool is_asked = !is_new && source.question == question;
   if (is_asked && !source.rests) return source.answer;
-  if (!is_asked) source = {.question = question};
+  if (!is_asked) source = succeeding(source, question);
   begin_turn(key, source);
   return source.answer;
+}
+
+// Of a new question.
+Sources::Source Sources::succeeding(const Source& source, const HttpQuestion& question) {
+  if (source.question.asks_same(question))
+    return {
+        .question = question, .before = source.last_answer(), .answered_another = source.answered_another};
+  return {.question = question, .answered_another = source.has_answered()};
 }
 
 void Sources::begin_turn(const Key& key, Source& source) {
@@ -87,7 +95,8 @@ void Sources::finish(const Item& item, const std::set<std::string>& kept) {
 void Sources::rest(const Key& key, Source& source) {
   source = {.question = std::move(source.question),
             .since = clock_.steady_now(),
-            .before = source.before ? std::move(source.before) : std::move(source.answer.body),
+            .before = source.last_answer(),
+            .answered_another = source.answered_another,
             .rests = true};
   add(key, kLongestRest);
 }
@@ -161,6 +170,7 @@ void Sources::take(const Key& key, std::uint64_t turn, const Result<Value>& answ
   if (answer.ok()) {
     source.failures = source.silences = 0;
     source.before.reset();
+    source.answered_another = false;
     source.answer = {.body = *answer};
   } else {
     fail(source, answer.error());
@@ -177,16 +187,21 @@ void Sources::take(const Key& key, std::uint64_t turn, const Result<Value>& answ
 // found out before.
 void Sources::fail(Source& source, const Error& failure) const {
   const SteadyTime now = clock_.steady_now();
-  const bool is_unknown = kube::is_unreached(failure) && !source.has_answered() && !source.answer.stale;
+  const bool has_body = source.last_answer().has_value();
+  const bool is_unknown = kube::is_unreached(failure) && !has_body && !source.answer.stale;
   if (is_unknown) source.since = now;
   source.silences = is_unknown ? 0 : source.silences + 1;
   ++source.failures;
   source.answer.failure =
       failure.because.empty() ? failure.message : fmt::format("{}: {}", failure.message, failure.because);
-  const bool may_just_begin = source.is_unanswered() && now - source.since < kLeastSilence;
+  // The answer to another question says that there is a program, which has longer.
+  const Duration least = source.answered_another ? kLongestRest : kLeastSilence;
+  const bool may_just_begin = source.is_unanswered() && now - source.since < least;
   source.answer.stale = source.silences >= kMostFailures && !may_just_begin;
+  if (!source.answer.stale) return;
   // It is as if it had never rested.
-  if (source.answer.stale && source.before) source.answer.body = source.before;
+  if (source.before) source.answer.body = source.before;
+  source.answered_another = false;
 }
 
 // Doubled with each failure in a row: of a source that has answered, the interval. As long as there is no

@@ -32,7 +32,8 @@ class Sources {
 
   /// An instance is looked at.
   void begin() { asking_.clear(); }
-  /// The answer as it is known; the first time it will be known in a moment.
+  /// The answer as it is known; the first time it will be known in a moment. The answer to another question
+  /// is none, but for kLongestRest it is known that there was one.
   reconcile::HttpAnswer ask(const Item& item, const std::string& node,
                             const reconcile::HttpQuestion& question);
   /// Questions that it no longer asks aren't sent any more. `kept`: the nodes that may ask again. An
@@ -61,13 +62,16 @@ class Sources {
     int failures = 0;                  // tries in a row
     int silences = 0;                  // those that count against it
     std::optional<Value> before = {};  // of an earlier turn, as long as this one has no answer
+    bool answered_another = false;     // an earlier question, and this one has no answer yet
     bool rests = false;
 
     bool is_unanswered() const { return before || !answer.body; }
-    bool has_answered() const { return before || answer.body; }
+    bool has_answered() const { return before || answer.body || answered_another; }
+    std::optional<Value> last_answer() const { return before ? before : answer.body; }
   };
 
   void begin_turn(const Key& key, Source& source);
+  static Source succeeding(const Source& source, const reconcile::HttpQuestion& question);
   void rest(const Key& key, Source& source);
   void add(const Key& key, Duration delay = {});
   void work(const std::stop_token& stop);

@@ -92,7 +92,9 @@ class SourcesTest : public ::testing::Test {
   // A look at the instance in which the edges of the node hold.
   HttpAnswer look() {
     sources_.begin();
-    HttpAnswer answer = sources_.ask(kItem, "s", question("web", interval_));
+    HttpQuestion asked = question("web", interval_);
+    asked.path = path_;
+    HttpAnswer answer = sources_.ask(kItem, "s", asked);
     sources_.finish(kItem, {"s"});
     return answer;
   }
@@ -124,6 +126,7 @@ class SourcesTest : public ::testing::Test {
   testing::FakeClock clock_;
   testing::RecordedEvents events_;
   Duration interval_ = 30s;
+  std::string path_ = "/";
   Item other_;
   int others_ = 0, failures_ = 0;
   std::atomic<int> wakes_ = 0;  // of kItem
@@ -202,6 +205,34 @@ TEST_F(SourcesTest, RemembersWhatItAnsweredToAnotherAccount) {
   EXPECT_FALSE(theirs.ask(kItem, "s", question("web", interval_)).body);
   theirs.finish(kItem, {"s"});
   EXPECT_TRUE(theirs.answered(kItem, "s"));
+}
+
+TEST_F(SourcesTest, RemembersWhatItAnsweredAtAnotherInterval) {
+  answers("{}");
+  client_.refuse();
+  interval_ = 1h;
+  EXPECT_FALSE(look().body);
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s}) fails_after(pause);
+  EXPECT_TRUE(look().stale);
+  EXPECT_EQ(look().body, yaml("{}"));
+}
+
+TEST_F(SourcesTest, OneThatAnsweredAnotherQuestionHasTenMinutes) {
+  answers("{}");
+  client_.refuse();
+  path_ = "/other";
+  look();
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s, 96s, 192s}) {
+    fails_after(pause);
+    EXPECT_FALSE(look().stale);
+  }
+  rest();
+  EXPECT_TRUE(sources_.answered(kItem, "s"));
+  look();
+  for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s, 96s, 192s, 300s}) fails_after(pause);
+  EXPECT_TRUE(look().stale);
+  EXPECT_FALSE(look().body) << "that was another one's";
+  EXPECT_FALSE(sources_.answered(kItem, "s"));
 }
 
 TEST_F(SourcesTest, ForgetsANodeThatMayNotAskAgain) {

@@ -74,6 +74,14 @@ Result<HttpQuestion> HttpQuestion::parse(const Value& made, const std::string& n
   return question;
 }
 
+bool HttpQuestion::asks_same(const HttpQuestion& other) const {
+  HttpQuestion same = other;
+  same.interval = interval;
+  same.timeout = timeout;
+  if (target == Target::Pod) same.name = name;
+  return same == *this;
+}
+
 std::string unanswered(const HttpAnswer& answer) {
   return answer.failure.empty() ? "it is being asked" : answer.failure;
 }

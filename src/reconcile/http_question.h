@@ -22,6 +22,9 @@ struct HttpQuestion {
   std::string ns, name, scheme, port, path;
   Duration interval{}, timeout{};
   friend auto operator<=>(const HttpQuestion&, const HttpQuestion&) = default;
+  /// Whether it asks the same at the same place, be it at another interval. A Pod has another name when it is
+  /// replaced.
+  bool asks_same(const HttpQuestion& other) const;
 
   /// Of what the node's function gives: { service or pod, port, path, scheme, interval, timeout }. Invalid:
   /// what is wrong with it.

@@ -32,6 +32,16 @@ TEST(HttpQuestion, ReadsWhatAFunctionGives) {
   EXPECT_EQ(all->interval, std::chrono::seconds(90));
 }
 
+TEST(HttpQuestion, AsksTheSameOfAPodThatWasReplaced) {
+  const auto question = [](std::string_view made) { return *HttpQuestion::parse(yaml(made), "shop"); };
+  const HttpQuestion pod = question("{pod: web-1, path: /a}"), service = question("{service: web, path: /a}");
+  EXPECT_TRUE(pod.asks_same(question("{pod: web-2, path: /a, interval: 5s, timeout: 1s}")));
+  EXPECT_FALSE(pod.asks_same(question("{pod: web-1, path: /b}")));
+  EXPECT_FALSE(pod.asks_same(question("{service: web-1, path: /a}")));
+  EXPECT_TRUE(service.asks_same(question("{service: web, path: /a, interval: 5s}")));
+  EXPECT_FALSE(service.asks_same(question("{service: other, path: /a}")));
+}
+
 TEST(HttpQuestion, RefusesWhatReachesElsewhereOrTooOften) {
   for (const auto& [made, says] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"[]", "no record"},
