@@ -32,6 +32,7 @@ void prune(Value& object) {
 
 // The facts that a look depends on, beside what it reads.
 struct Wish {
+  std::string uid;
   std::int64_t generation = 0;
   bool terminating = false;
   std::string asked;  // kReconcileAnnotation
@@ -39,7 +40,8 @@ struct Wish {
 };
 
 Wish wish_of(const Value& object) {
-  return {generation_of(object), apimachinery::is_terminating(object),
+  return {std::string(object.string_at({"metadata", "uid"})), generation_of(object),
+          apimachinery::is_terminating(object),
           std::string(object.string_at({"metadata", "annotations", kReconcileAnnotation}))};
 }
 
@@ -88,6 +90,7 @@ class Controller::State {
     std::optional<Wish> looked;               // as which it was looked at last
     std::optional<SteadyTime> due;            // of the next look; nullopt: when something happens
     bool woken = false;                       // what it waits for has changed
+    std::optional<Look> untold;               // the last one, of which the status couldn't be written
     std::optional<Wish> in_hand;              // as which it is looked at now
     std::stop_source stop{std::nostopstate};  // of that look
   };
@@ -163,7 +166,8 @@ class Controller::State {
     Kept& kept = kept_[key];
     const Wish wish = wish_of(*object);
     const SteadyTime now = world_.clock.steady_now();
-    if (kept.looked == wish && !kept.woken && (!kept.due || *kept.due > now)) {
+    const bool is_woken = kept.woken && !kept.untold;
+    if (kept.looked == wish && !is_woken && (!kept.due || *kept.due > now)) {
       if (kept.due) queue_.add(key, *kept.due - now);
       let_next_in(key.first);
       return queue_.put_back(key);
@@ -176,29 +180,18 @@ class Controller::State {
     }
     ++looks_of_[key.first];
     if (kept.looked && *kept.looked != wish) queue_.forgive(key);
-    kept.woken = false;
+    // What a look has found out, such as how often an upgrade has failed, counts for the next one.
+    const std::optional<Look> untold =
+        kept.looked == wish ? std::exchange(kept.untold, {}) : std::optional<Look>();
+    kept.untold.reset();
+    if (!untold) kept.woken = false;
     kept.in_hand = wish;
     kept.stop = std::stop_source();
     const std::stop_token token = kept.stop.get_token();
     lock.unlock();
     const std::stop_callback whole(context.stop(), [source = kept.stop]() mutable { source.request_stop(); });
-    const Context ours = context.with_stop(token);
-    operator_::Span span = operator_::begin_trace(world_.traces, "look at Release");
-    span.set("k8s.namespace.name", key.first);
-    span.set("mistletoe.release", key.second);
-    const auto look = keeper_.look(
-        *object,
-        {[this](const Key& other) { return informer_->get(other); },
-         [this](const Value& about) { return elder(about); },
-         [this](const Key& on, const Key& who) { wake_for(on, who); }},
-        [&](const Value& status) {
-          if (const Status told = write(*object, status, context); !told)
-            world_.events.warn(told.error().to_line());
-        },
-        ours);
-    const Duration took = world_.clock.steady_now() - now;
-    if (!look.ok()) span.fails(look.error().to_line());
-    if (look.ok() && look->failed) span.fails(why_not_ready(*look));
+    const Result<Look> look =
+        untold ? Result<Look>(*untold) : look_at(key, *object, context, context.with_stop(token));
     const Status told = look.ok() && look->status ? write(*object, *look->status, context) : Status();
     lock.lock();
     if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
@@ -214,13 +207,14 @@ class Controller::State {
     }
     if (!look.ok()) world_.events.warn(fmt::format("Release {}: {}", display(key), look.error().to_line()));
     const Look done = look.ok() ? *look : Look{.failed = true};
-    metrics_.reconciled("Release", !done.failed, took);
     after.looked = wish;
     after.due.reset();
     std::optional<Duration> again;
     if (!told) {
-      // Somebody has to learn of it; others may wait for this one to be ready.
+      // Somebody has to learn of it; others may wait for this one to be ready. Writing it again changes
+      // nothing else.
       world_.events.warn(told.error().to_line());
+      after.untold = done;
       again = pause_after(Look{.failed = true}, queue_.failed(key));
     } else if (done.failed) {
       again = pause_after(done, queue_.failed(key));
@@ -232,6 +226,31 @@ class Controller::State {
       after.due = world_.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(*again);
       queue_.add(key, *again);
     }
+    // Since before the status was written.
+    if (after.woken && !after.untold) queue_.add(key);
+  }
+
+  // `ours` is stopped when the look is overtaken.
+  Result<Look> look_at(const Key& key, const Value& object, const Context& context, const Context& ours) {
+    const SteadyTime began = world_.clock.steady_now();
+    operator_::Span span = operator_::begin_trace(world_.traces, "look at Release");
+    span.set("k8s.namespace.name", key.first);
+    span.set("mistletoe.release", key.second);
+    auto look = keeper_.look(
+        object,
+        {[this](const Key& other) { return informer_->get(other); },
+         [this](const Value& about) { return elder(about); },
+         [this](const Key& on, const Key& who) { wake_for(on, who); }},
+        [&](const Value& status) {
+          if (const Status told = write(object, status, context); !told)
+            world_.events.warn(told.error().to_line());
+        },
+        ours);
+    if (!look.ok()) span.fails(look.error().to_line());
+    if (look.ok() && look->failed) span.fails(why_not_ready(*look));
+    if (look.ok() || !ours.stop().stop_requested())
+      metrics_.reconciled("Release", look.ok() && !look->failed, world_.clock.steady_now() - began);
+    return look;
   }
 
   // With the lock. Where all Releases are of one namespace, there is nobody to leave any to.

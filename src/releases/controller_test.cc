@@ -1,0 +1,112 @@
+#include "releases/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "kube/client_pool.h"
+#include "testing/fake_cluster.h"
+#include "testing/recorded_events.h"
+#include "testing/yaml.h"
+
+namespace mist::releases {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kStatusManager = "mistletoe-operator-status";
+
+// Releases that are suspended: a look at one only says so.
+class ControllerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    cluster_.register_kind(
+        {{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true});
+  }
+  void put(std::string_view name) {
+    cluster_.put(testing::yaml(
+        fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: Release\n"
+                    "metadata: {{name: {}, namespace: default}}\nspec: {{package: test:1, suspend: true}}\n",
+                    name)));
+  }
+  // The server stores no such status from now on, `times` times.
+  void refuse_status(int times) {
+    cluster_.set_before([left = std::make_shared<std::atomic<int>>(times)](
+                            const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.field_manager != kStatusManager || --*left < 0) return std::nullopt;
+      return error(ErrorKind::Retryable, "etcd has no leader");
+    });
+  }
+  bool has_status(std::string_view name) const {
+    const auto object = cluster_.find("Release.mistletoe.dev", "default", name);
+    return object && object->at_path({"status", "conditions"}) != nullptr;
+  }
+  template <typename Condition>
+  void run_until(const Condition& condition) {
+    std::stop_source stop;
+    std::jthread running([&] { EXPECT_TRUE(controller_.run(Context(stop.get_token())).ok()); });
+    for (int i = 0; i < 10000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(condition());
+    stop.request_stop();
+  }
+
+  testing::FakeCluster cluster_;
+  testing::RecordedEvents events_;
+  operator_::Metrics metrics_{"1.0.0"};
+
+ private:
+  HostFileSystem files_;
+  HostProcessRunner processes_;
+  SystemClock clock_;
+  SystemRandom random_;
+
+ protected:
+  Controller controller_{{.files = files_,
+                          .processes = processes_,
+                          .clock = clock_,
+                          .random = random_,
+                          .events = events_,
+                          .paths = {},
+                          .oci = {},
+                          .transport = {},
+                          .engines = {},
+                          .holder = "tester",
+                          .client = cluster_,
+                          .client_of = [this](const std::string&) -> Result<std::shared_ptr<kube::Client>> {
+                            return kube::borrowed(cluster_);
+                          },
+                          .ns = "default",
+                          .default_account = ""},
+                         metrics_,
+                         {},
+                         4};
+};
+
+// Another look would try again what it tried, without knowing that it failed.
+TEST_F(ControllerTest, AStatusThatCouldNotBeWrittenIsWrittenWithoutAnotherLook) {
+  put("web");
+  refuse_status(2);
+  run_until([&] { return has_status("web"); });
+  EXPECT_TRUE(events_.has("while the status of Release default/web was written"));
+  EXPECT_THAT(metrics_.text(), HasSubstr("controller_runtime_reconcile_total{controller=\"Release\",result="
+                                         "\"success\"} 1\n"));
+}
+
+// One at a time.
+TEST_F(ControllerTest, TheReleasesOfANamespaceWaitTheirTurn) {
+  for (int i = 0; i < 6; ++i) put(fmt::format("web-{}", i));
+  run_until([&] {
+    for (int i = 0; i < 6; ++i)
+      if (!has_status(fmt::format("web-{}", i))) return false;
+    return true;
+  });
+}
+
+}  // namespace
+}  // namespace mist::releases
