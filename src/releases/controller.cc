@@ -179,6 +179,7 @@ class Controller::State {
       return queue_.put_back(key);
     }
     ++looks_of_[key.first];
+    leave_crowd(key);
     if (kept.looked && *kept.looked != wish) queue_.forgive(key);
     // What a look has found out, such as how often an upgrade has failed, counts for the next one.
     const std::optional<Look> untold =
@@ -266,6 +267,15 @@ class Controller::State {
     if (crowded == crowded_.end() || !has_room(ns)) return;
     queue_.add(crowded->second.front());
     crowded->second.pop_front();
+    if (crowded->second.empty()) crowded_.erase(crowded);
+  }
+
+  // With the lock. One that came in because it has changed would else be let in once more, in place of
+  // another.
+  void leave_crowd(const Key& key) {
+    const auto crowded = crowded_.find(key.first);
+    if (crowded == crowded_.end()) return;
+    std::erase(crowded->second, key);
     if (crowded->second.empty()) crowded_.erase(crowded);
   }
 
