@@ -32,6 +32,21 @@ std::string failure_of(const Value& job) {
                                          failed->string_at("message"));
 }
 
+// Whether nothing is lost with an object of that kind: all that it has is what its node makes. Not so of a
+// StatefulSet, which may take its volumes along, nor of a Job, which would run once more.
+bool only_runs(const ObjectId& id) {
+  static constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"", "Pod"},
+      {"", "ReplicationController"},
+      {"apps", "DaemonSet"},
+      {"apps", "Deployment"},
+      {"apps", "ReplicaSet"},
+  };
+  const apimachinery::GroupKind kind = id.gvk().group_kind();
+  return std::ranges::find(kKinds, std::pair<std::string_view, std::string_view>(kind.group, kind.kind)) !=
+         std::ranges::end(kKinds);
+}
+
 class Reconciler {
  public:
   Reconciler(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world)
@@ -542,16 +557,20 @@ class Reconciler {
   // A wanted node that can't be called now.
   struct Maker {
     std::string node;
+    bool fails = false;
     std::optional<std::vector<ObjectId>> ids = {};
     std::optional<std::set<ObjectKind>> kinds = {};  // where `ids` aren't known
 
-    // In whatever version or group: its kind may have moved.
+    // In whatever version or group: its kind may have moved. Where nothing is known, a workload goes: one
+    // that runs may occupy what another needs, such as a volume or a port of its host, and the node may wait
+    // for a value of that one. If it fails, somebody has to see to it anyway.
     bool may_make(const ObjectId& id) const {
       if (ids)
         return std::ranges::any_of(*ids, [&](const ObjectId& each) {
           return std::tie(each.kind, each.ns, each.name) == std::tie(id.kind, id.ns, id.name);
         });
-      return !kinds || std::ranges::find(*kinds, id.kind, &ObjectKind::kind) != kinds->end();
+      if (!kinds) return fails || !only_runs(id);
+      return std::ranges::find(*kinds, id.kind, &ObjectKind::kind) != kinds->end();
     }
   };
 
@@ -563,7 +582,8 @@ class Reconciler {
       if (!told(node).keeps_objects() || survey_.wanted(node) == Truth::False ||
           survey_.of(node).made == Facts::Made::Yes)
         continue;
-      Maker& maker = makers_->emplace_back(Maker{told(node).name});
+      Maker& maker =
+          makers_->emplace_back(Maker{told(node).name, survey_.of(node).made == Facts::Made::Failed});
       maker.ids = ids_to_come(node);
       if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, world_);
     }
@@ -573,6 +593,8 @@ class Reconciler {
   // The node that may make that object once it can be called, as where a revision moves an object to a node
   // that needs values. In a moment it would be made again, empty. Null: there is none.
   const std::string* maker_to_come(const Recorded& each) {
+    // It isn't deleted anyway.
+    if (each.policy == Policy::Retain) return nullptr;
     const std::optional<graph::Node> node = blueprint_.node_called(each.node);
     if (node && (!told(*node).keeps_objects() || is_to_be_gone(*node))) return nullptr;
     const Observation observed = world_.observe(each.id, true);
