@@ -959,6 +959,31 @@ sequence:
   settle_softly();
 }
 
+// The same where only its field is gone: for a while it may come back.
+TEST_F(SoftEdgeTest, WhileAFieldOfAnObjectOfOthersIsGoneThereIsNoDefault) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {a: read, s: http, flag: value, x: own}
+also:
+  - {from: instance, to: a}
+  - {from: instance, to: s}
+  - {from: instance, to: flag}
+  - {from: instance, to: x, given: flag}
+sequence:
+  - {from: a, to: s, until: present, extract: {address: data.ip}}
+  - {from: s, to: flag, gate: soft, extract: {enabled: {path: enabled, default: false}}}
+)");
+  objects["a"] =
+      yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}, data: {ip: 10.0.0.1}}");
+  settle_softly();
+  objects["a"]["data"].erase("ip");
+  has_answered = true;
+  expect_nothing_happens();
+  has_answered = false;
+  is_wanted = false;
+  settle_softly();
+}
+
 // The record has it as soon as something else is written, however long it has to wait itself.
 TEST_F(SoftEdgeTest, AnObjectThatWasOnlyPlannedWasNeverThere) {
   describe(R"(
