@@ -42,14 +42,14 @@ class Sources {
   /// Whether a node that asks, or may ask again, had an answer. When one that rests no longer has, its
   /// instance is woken.
   bool answered(const Item& item, const std::string& node);
-  /// What those of another account answered to an instance: this one will ask now.
+  /// The answers to an instance that those of another account have: this one will ask now.
   void take_over(const Item& item, Sources& from);
   void forget(const Item& item) {
     asking_.clear();
     finish(item, {});
   }
 
-  /// Longer than an object is usually replaced by another. What isn't there again by then is gone for good.
+  /// Longer than an object is usually replaced by another. One that isn't there again by then is gone for good.
   static constexpr Duration kLongestRest = std::chrono::minutes(10);
 
  private:

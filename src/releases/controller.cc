@@ -181,7 +181,7 @@ class Controller::State {
     ++looks_of_[key.first];
     leave_crowd(key);
     if (kept.looked && *kept.looked != wish) queue_.forgive(key);
-    // What a look has found out, such as how often an upgrade has failed, counts for the next one.
+    // The findings of a look, such as how often an upgrade has failed, count for the next one.
     const std::optional<Look> untold =
         kept.looked == wish ? std::exchange(kept.untold, {}) : std::optional<Look>();
     kept.untold.reset();
