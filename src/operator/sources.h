@@ -49,7 +49,8 @@ class Sources {
     finish(item, {});
   }
 
-  /// Longer than an object is usually replaced by another. One that isn't there again by then is gone for good.
+  /// Longer than an object is usually replaced by another. One that isn't there again by then is gone for
+  /// good.
   static constexpr Duration kLongestRest = std::chrono::minutes(10);
 
  private:
