@@ -178,12 +178,14 @@ class WorkerTest : public ::testing::Test {
   }
   // The server refuses so many deletions of kRole, -1: all of them.
   void refuse_deletions(int count) {
-    cluster_.set_before([left = count](const mist::testing::FakeCall& call) mutable -> std::optional<Error> {
-      if (call.verb != "delete" || call.dry_run || call.key.name != "reader" || left == 0)
-        return std::nullopt;
-      if (left > 0) --left;
-      return error(ErrorKind::Forbidden, "ClusterRoles stay");
-    });
+    // Shared, as the cluster copies what it is given.
+    cluster_.set_before(
+        [left = std::make_shared<int>(count)](const mist::testing::FakeCall& call) -> std::optional<Error> {
+          if (call.verb != "delete" || call.dry_run || call.key.name != "reader" || *left == 0)
+            return std::nullopt;
+          if (*left > 0) --*left;
+          return error(ErrorKind::Forbidden, "ClusterRoles stay");
+        });
   }
   void expect_failure_after_three_tries() {
     const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
@@ -409,7 +411,7 @@ TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
 }
 
 TEST_F(WorkerTest, AForeignServerThatListsNothingFailsNoTest) {
-  submit({{"role.yaml", std::string(kRole)}, {"map.yaml", std::string(kMap)}});
+  submit({{"map.yaml", std::string(kMap)}, {"role.yaml", std::string(kRole)}});
   cluster_.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
   cluster_.set_before([](const mist::testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;

@@ -96,6 +96,7 @@ void Answers::forget(const Instance& instance) {
   erase(instance, [](const Entry& /*entry*/) { return true; });
   std::erase_if(slow_, [&](const auto& each) { return each.first.first == instance; });
   wishes_.erase(instance);
+  begun_.erase(instance);
 }
 
 void Answers::clear() {
@@ -103,6 +104,7 @@ void Answers::clear() {
   open_.clear();
   open_of_new_.clear();
   open_of_slow_.clear();
+  begun_.clear();
   slow_.clear();
   wishes_.clear();
 }
@@ -115,12 +117,26 @@ std::optional<SteadyTime> Answers::next(const Instance& instance, SteadyTime now
   return first;
 }
 
-Answers::Batch Answers::take() {
+Answers::Batch Answers::take(SteadyTime now) {
   Batch batch;
   std::erase_if(open_of_new_, [](const auto& each) { return each.use_count() == 1; });
   move(open_, kMostAtOnce - std::min(kForNew, open_of_new_.size()), batch);
-  move(open_of_new_, std::max(batch.size() + kForNew, kFilledByNew), batch);
+  const std::size_t most = std::max(batch.size() + kForNew, kFilledByNew);
+  while (batch.size() < most && !open_of_new_.empty() && may_begin(open_of_new_.front()->instance, now))
+    move(open_of_new_, batch.size() + 1, batch);
   return batch;
+}
+
+bool Answers::may_begin(const Instance& instance, SteadyTime now) {
+  std::erase_if(begun_, [&](const auto& each) { return now - each.second >= kLongestBegun; });
+  if (begun_.size() >= kMostBegun && !begun_.contains(instance)) return false;
+  begun_.try_emplace(instance, now);
+  return true;
+}
+
+std::optional<Answers::Instance> Answers::waiting() const {
+  return open_.empty() && !open_of_new_.empty() ? std::optional(open_of_new_.front()->instance)
+                                                : std::nullopt;
 }
 
 // Until the batch has that many.

@@ -2,8 +2,8 @@
 // The answers of a blueprint's program: of functions of nodes and of contracts, by instance and question. A
 // question that has no answer yet is open, and open ones are evaluated together: evaluating many costs little
 // more than evaluating one, and they gather while others are evaluated. Those of instances that had answers
-// before come first, so that begun work is finished; a part of each turn is for new ones. Only the digest of
-// an answered question is kept.
+// before come first, so that begun work is finished; a part of each turn is for new ones, as long as not too
+// many have begun. Only the digest of an answered question is kept.
 //
 // A question that takes long, or that reaches a limit of the sandbox, makes its instance a slow one: all its
 // questions are evaluated alone and beside the others (take_slow()). A question that reached a limit rests,
@@ -28,6 +28,11 @@ namespace mist::operator_ {
 /// How long what reached a limit rests after the first time; doubled with each further one.
 inline constexpr Duration kFirstRest = std::chrono::seconds(10);
 inline constexpr Duration kLongestRest = std::chrono::minutes(30);
+/// So many instances at a time are between their first answer and the look that finds nothing left to do.
+/// More would each take longer, and be told of on the way. One that takes longer than kLongestBegun, as where
+/// the server doesn't answer, makes room for another.
+inline constexpr std::size_t kMostBegun = 64;
+inline constexpr Duration kLongestBegun = std::chrono::seconds(3);
 
 class Answers {
  public:
@@ -68,7 +73,11 @@ class Answers {
   using Question = std::shared_ptr<Entry>;
   using Batch = std::vector<Question>;
   /// Of instances that aren't slow.
-  Batch take();
+  Batch take(SteadyTime now);
+  /// Nothing is left to do of the instance for now: another one may begin.
+  void settle(const Instance& instance) { begun_.erase(instance); }
+  /// One that can't begin yet, although nothing else is open.
+  std::optional<Instance> waiting() const;
   /// Of those that are; null: there is none.
   Question take_slow();
   static std::vector<Value> inputs(const Batch& batch);
@@ -99,9 +108,11 @@ class Answers {
   template <typename Which>
   void erase(const Instance& instance, Which which);
   static void move(std::deque<Question>& from, std::size_t most, Batch& batch);
+  bool may_begin(const Instance& instance, SteadyTime now);
 
   std::map<Asked, std::vector<Question>> entries_;
   std::deque<Question> open_, open_of_new_, open_of_slow_;
+  std::map<Instance, SteadyTime> begun_;
   std::map<Asked, Slow> slow_;
   std::map<Instance, crypto::Digest> wishes_;  // of slow instances
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace mist::operator_ {
 namespace {
 
@@ -19,9 +21,10 @@ class Asked : public Answers {
     return Answers::find(instance, what, input, at(seconds));
   }
   void finish(const Instance& instance, int seconds = 0) { Answers::finish(instance, at(seconds)); }
+  Batch take(int seconds = 0) { return Answers::take(at(seconds)); }
 };
 
-std::vector<Answers::Instance> answer_all(Answers& answers) {
+std::vector<Answers::Instance> answer_all(Asked& answers) {
   const Answers::Batch batch = answers.take();
   const std::vector<Value> inputs = Answers::inputs(batch);
   std::vector<Answers::Instance> whose;
@@ -67,6 +70,7 @@ TEST(Answers, WhatWasBegunComesFirstAndLeavesAPartToNewOnes) {
   const auto named = [](int number) { return Answers::Instance{"shop", std::to_string(number)}; };
   for (int i = 0; i < 64; ++i) answers.find(named(i), "a", Value(1));
   for (int i = 0; i < 4; ++i) answer_all(answers);
+  for (int i = 0; i < 20; ++i) answers.settle(named(i));
   for (int i = 100; i < 200; ++i) answers.find(named(i), "a", Value(1));
   for (int i = 0; i < 64; ++i) answers.find(named(i), "b", Value(1));
   auto whose = answer_all(answers);
@@ -92,6 +96,41 @@ TEST(Answers, WhatIsAskedNoMoreIsNotEvaluated) {
   EXPECT_TRUE(answers.find(kOne, "a", Value(1)));
   EXPECT_FALSE(answers.find(kOne, "b", Value(1)));
   EXPECT_EQ(answers.take().size(), 1U) << "it is asked again";
+}
+
+// Each of them would take longer, and its status would be written on the way.
+TEST(Answers, NotTooManyInstancesAreBetweenBeginAndEnd) {
+  Asked answers;
+  std::set<Answers::Instance> begun;
+  const auto begin = [&](int seconds) {
+    while (true) {
+      const Answers::Batch batch = answers.take(seconds);
+      if (batch.empty()) return;
+      for (const Answers::Question& each : batch) {
+        begun.insert(Answers::instance(each));
+        answers.put(each, Value("x"));
+      }
+    }
+  };
+  for (std::size_t i = 0; i < 3 * kMostBegun; ++i) answers.find({"shop", std::to_string(i)}, "a", Value(1));
+  begin(0);
+  EXPECT_EQ(begun.size(), kMostBegun);
+  ASSERT_TRUE(answers.waiting());
+  EXPECT_FALSE(begun.contains(*answers.waiting()));
+  const Answers::Instance first = *begun.begin();
+  answers.find(first, "b", Value(1));
+  EXPECT_FALSE(answers.waiting()) << "it can be answered";
+  EXPECT_EQ(answers.take(0).size(), 1U) << "what has begun goes on";
+  answers.settle(first);
+  answers.forget(*std::next(begun.begin()));
+  begin(2);
+  EXPECT_EQ(begun.size(), kMostBegun + 2);
+  begin(3);
+  EXPECT_EQ(begun.size(), 2 * kMostBegun) << "the others of the first ones take too long";
+  for (const Answers::Instance& each : begun) answers.settle(each);
+  begin(3);
+  EXPECT_EQ(begun.size(), 3 * kMostBegun);
+  EXPECT_FALSE(answers.waiting());
 }
 
 TEST(Answers, NobodyEvaluatesForAnInstanceThatIsGone) {

@@ -42,8 +42,9 @@ class Controller::State {
                    [this](const Item& item) {
                      if (item.is_blueprint() || world_.share.is_first() || is_ours(item)) queue_.add(item);
                    }),
-        evaluations_(revisions_, mutex_, world_.clock, world_.events,
-                     [this](const Item& item) { queue_.add(item); }),
+        evaluations_(
+            revisions_, mutex_, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
+            [this](const Item& item) { queue_.add(item, kLongestBegun); }),
         late_kinds_(world_.client, world_.clock, world_.events, [this](const Item& item) {
           // Its failures were about another time; and it takes a moment until the server serves the kind.
           queue_.forgive(item);
@@ -222,6 +223,12 @@ class Controller::State {
     // A pause that was over before the status was written counts too.
     for (const auto& next : {memory.next(began), memory.troubles.next(), rests_until})
       if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
+    if (!outcome.wrote) {
+      lock.lock();
+      Answers& answers = revisions_.of(item.blueprint).answers;
+      answers.settle(item.instance);
+      if (answers.waiting()) evaluations_.run(item.blueprint, lock, context);
+    }
     return trouble ? Status(*std::move(trouble)) : Status();
   }
 

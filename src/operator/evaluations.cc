@@ -21,7 +21,7 @@ void Evaluations::run(const std::string& blueprint, std::unique_lock<std::mutex>
   wake_slow_.notify_all();
   if (std::exchange(loaded.is_evaluating, true)) return;
   while (!context.stop().stop_requested()) {
-    const Answers::Batch batch = loaded.answers.take();
+    const Answers::Batch batch = loaded.answers.take(clock_.steady_now());
     const std::shared_ptr<const blueprint::Evaluator> evaluator = loaded.evaluator;
     if (batch.empty() || !evaluator) break;
     std::optional<std::vector<Value>> together;
@@ -41,6 +41,7 @@ void Evaluations::run(const std::string& blueprint, std::unique_lock<std::mutex>
     }
   }
   loaded.is_evaluating = false;
+  if (const auto waiting = loaded.answers.waiting()) wake_later_({blueprint, *waiting});
 }
 
 // Each is told at once: the next may take as long as it is allowed to.

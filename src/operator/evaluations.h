@@ -26,11 +26,18 @@ inline constexpr Duration kSlowTime = std::chrono::minutes(3);
 class Evaluations {
  public:
   /// `lock_of`: whoever uses the revisions has it. `wake`: an instance has an answer.
-  Evaluations(Revisions& revisions, std::mutex& lock_of, Clock& clock, EventSink& events, Observer::Wake wake)
-      : revisions_(revisions), mutex_(lock_of), clock_(clock), events_(events), wake_(std::move(wake)) {}
+  /// `wake_later`: where all instances that have begun wait for something, the next one is looked at then.
+  Evaluations(Revisions& revisions, std::mutex& lock_of, Clock& clock, EventSink& events, Observer::Wake wake,
+              Observer::Wake wake_later)
+      : revisions_(revisions),
+        mutex_(lock_of),
+        clock_(clock),
+        events_(events),
+        wake_(std::move(wake)),
+        wake_later_(std::move(wake_later)) {}
 
-  /// Evaluates all open questions of the blueprint, without the lock. If somebody does already, they are left
-  /// to that thread.
+  /// Evaluates all open questions of the blueprint that may be, without the lock. If somebody does already,
+  /// they are left to that thread.
   void run(const std::string& blueprint, std::unique_lock<std::mutex>& lock, const Context& context);
   /// Evaluates what takes long, until it is stopped.
   void run_slow(const Context& context);
@@ -46,7 +53,7 @@ class Evaluations {
   std::mutex& mutex_;
   Clock& clock_;
   EventSink& events_;
-  const Observer::Wake wake_;
+  const Observer::Wake wake_, wake_later_;
   // Guarded by mutex_.
   std::condition_variable_any wake_slow_;
   std::set<std::string> slow_;  // blueprints that may have questions that take long
