@@ -100,7 +100,8 @@ std::set<apimachinery::ObjectKey> ReleaseState::adopted_in_vain() const {
     for (const InventoryItem& item : revision.inventory)
       if (item.adopted && item.taken_from.empty()) keys.insert(item.key);
   if (deployed)
-    for (const InventoryItem& item : deployed->inventory) keys.erase(item.key);
+    for (const InventoryItem& item : deployed->inventory)
+      if (!apply::is_only_named(item)) keys.erase(item.key);
   return keys;
 }
 

@@ -71,8 +71,8 @@ struct ReleaseState {
   /// The union of the inventories of the deployed and every later revision; later entries win, by key and by
   /// uid: no object is named twice. Deployed objects are the release's for good, whoever had them before.
   std::vector<apply::InventoryItem> owned() const;
-  /// Objects adopted by revisions that never were deployed, and not named by the deployed one: nobody ever
-  /// had them as the release's, so no verb deletes them. Empty where the deployed revision is lost.
+  /// Objects adopted by revisions that never were deployed, and that the deployed one doesn't have: nobody
+  /// ever had them as the release's, so no verb deletes them. Empty where the deployed revision is lost.
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;
   /// The number that the next revision gets.
   int next_revision() const;

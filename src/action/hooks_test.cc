@@ -241,6 +241,65 @@ TEST_F(HooksTest, ASecretOfNobodysIsAdoptedAndGivenBack) {
             nullptr);
 }
 
+// As from-helm.md adopts: without hooks, so the first revision only has their names.
+struct LaterAdoptedHookTest : HooksTest {
+  void SetUp() override {
+    uid = put_by_helm(secret_hook("pre-install", "b2xk"));
+    put_by_helm(config_map("a"));
+    ASSERT_TRUE(install_now(config_map("a") + hook, {.allowed = {.adopt = true}, .no_hooks = true}).ok());
+    ASSERT_EQ(key(), "b2xk");
+  }
+  Result<DeployReport> adopt_in_upgrade(DeployOptions options = {}) {
+    options.allowed.adopt = true;
+    return upgrade_now(config_map("a", "y") + hook + job("post", "post-upgrade"), options);
+  }
+  std::string key() {
+    const auto secret = cluster.find("Secret", "default", "key");
+    return secret ? std::string(secret->string_at({"data", "key"})) : "absent";
+  }
+  void expect_given_back() {
+    EXPECT_EQ(uid_of("Secret", "key"), uid);
+    EXPECT_EQ(key(), "b2xk");
+    EXPECT_EQ(cluster.find("Secret", "default", "key")->at_path({"metadata", "labels", apply::kPartOfLabel}),
+              nullptr);
+  }
+  const std::string hook = secret_hook("pre-install,pre-upgrade");
+  std::string uid;
+};
+
+TEST_F(LaterAdoptedHookTest, IsGivenBackWhenTheUpgradeIsUndone) {
+  fail_job("post");
+  ASSERT_FALSE(adopt_in_upgrade().ok());
+  ASSERT_EQ(key(), "a2V5");
+  cluster.set_after({});
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  expect_given_back();
+}
+
+TEST_F(LaterAdoptedHookTest, IsGivenBackWhenTheUpgradeUndoesItself) {
+  fail_job("post");
+  ASSERT_FALSE(adopt_in_upgrade({.rollback_on_failure = true}).ok());
+  expect_given_back();
+}
+
+TEST_F(LaterAdoptedHookTest, IsGivenBackByARollback) {
+  const auto upgraded = adopt_in_upgrade();
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  ASSERT_EQ(key(), "a2V5");
+  const auto back = rollback_now(0);
+  ASSERT_TRUE(back.ok()) << back.error().to_line();
+  expect_given_back();
+}
+
+TEST_F(LaterAdoptedHookTest, StaysWithTheReleaseWhenItRests) {
+  ASSERT_TRUE(adopt_in_upgrade().ok());
+  ASSERT_TRUE(upgrade_now(config_map("a", "z") + hook, {.no_hooks = true}).ok());
+  EXPECT_EQ(key(), "a2V5");
+  ASSERT_TRUE(rollback_now(1).ok());
+  EXPECT_EQ(key(), "a2V5");
+}
+
 TEST_F(HooksTest, AnAdoptedSecretIsNotReplacedLaterEither) {
   const std::string yaml = secret_hook("pre-install,pre-upgrade");
   const std::string uid = put_by_helm(yaml);

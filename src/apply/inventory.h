@@ -41,4 +41,9 @@ struct InventoryItem {
   std::vector<ServerMade> server_made = {};  ///< when it was last applied
 };
 
+/// True for a hook of which the record only has the name: no run is known to have written it.
+inline bool is_only_named(const InventoryItem& item) {
+  return item.hook && item.uid.empty() && !item.replacing;
+}
+
 }  // namespace mist::apply

@@ -110,6 +110,7 @@ std::vector<apply::InventoryItem> adopted_since(const release::Revision& revisio
   std::set<apimachinery::ObjectKey> known;
   std::set<std::string> uids;
   for (const apply::InventoryItem& item : revision.inventory) {
+    if (apply::is_only_named(item)) continue;
     known.insert(item.key);
     uids.insert(item.uid);
   }

@@ -115,6 +115,12 @@ class Planner {
     action.recorded.revision = first_write.recorded.revision;
   }
 
+  // Whether a hook of another moment was adopted by what is undone or gone back over: it is given back.
+  bool was_before(const ObjectKey& key) const {
+    const auto known = owned_.find(key);
+    return known != owned_.end() && was_before(*known->second);
+  }
+
   // The item of a hook of another moment, with what is there of that hook.
   InventoryItem waiting(InventoryItem hook) const {
     const auto known = owned_.find(hook.key);
@@ -597,8 +603,11 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
   for (const PlannedAction& action : plan.writes) uids.insert(action.uid);
   for (InventoryItem& hook : waiting) {
     if (wanted.contains(hook.key)) continue;
-    sleeping.insert(hook.key);
-    plan.waiting.push_back(planner.waiting(std::move(hook)));
+    if (!planner.was_before(hook.key)) {
+      sleeping.insert(hook.key);
+      hook = planner.waiting(std::move(hook));
+    }
+    plan.waiting.push_back(std::move(hook));
     uids.insert(plan.waiting.back().uid);
   }
   for (const InventoryItem& item : owned) {
