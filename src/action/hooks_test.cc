@@ -323,6 +323,29 @@ TEST_F(HooksTest, ASecretThatTheReleaseMadeIsStillMadeForEachRun) {
   EXPECT_NE(uid_of("Secret", "key"), uid);
 }
 
+TEST_F(HooksTest, ASecretOfAnEarlierLifeIsNotReplaced) {
+  const std::string yaml = secret_hook("pre-install,pre-upgrade");
+  ASSERT_TRUE(install_now(config_map("a") + yaml).ok());
+  const std::string uid = uid_of("Secret", "key");
+  const auto lose_record = [&] {
+    cluster.drop({{"", "Secret"}, "default", apply::anchor_name(id)});
+    for (const int number : {0, 1})
+      cluster.drop({{"", "Secret"}, "default", release::revision_name(id, number)});
+  };
+  lose_record();
+  const auto again = install_now(config_map("a") + yaml);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + yaml).ok());
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  // The record of an install without hooks names it all the same.
+  lose_record();
+  ASSERT_TRUE(install_now(config_map("a") + yaml, {.no_hooks = true}).ok());
+  const auto upgraded = upgrade_now(config_map("a", "y") + yaml);
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+}
+
 TEST_F(HooksTest, AJobOfNobodysThatIsMarkedToStayIsNotReplaced) {
   const std::string uid = put_by_helm(job("pre", "pre-install", ", mistletoe.dev/keep: \"true\""));
   const auto report = install_now(config_map("a") + job("pre", "pre-install"), {.allowed = {.adopt = true}});

@@ -270,8 +270,9 @@ class Planner {
           fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.recorded.revision);
       return;
     }
-    // Data that somebody else made: keys, passwords. As long as it is known to be from before, it is kept.
-    const bool from_before = !is_ours || (item != nullptr && item->adopted);
+    // Data that no run of this release is known to have made: keys, passwords. With our marks, an earlier
+    // life of the release left it.
+    const bool from_before = !is_ours || item == nullptr || is_only_named(*item) || item->adopted;
     if ((from_before && !hook_ends(object.key.group_kind)) ||
         !hook_kept_because(object.key, there, {}).empty())
       return decide(action, object, live, item);
