@@ -8,6 +8,7 @@
 #include "action/deploy/deploy.h"
 #include "action/query/status.h"
 #include "action/recover/rollback.h"
+#include "action/uninstall.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "package/objects.h"
@@ -95,6 +96,13 @@ class DrawnTest : public ::testing::Test {
     DeployOptions options{.allowed = {.adopt = true}};
     options.rotate = rotate;
     return deploy(environment(), id, install_intent(rendering(package, rotate)), options, Context());
+  }
+  void fail_after_writing(const std::string& name) {
+    cluster.set_after([name](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && !call.dry_run && call.key.name == name)
+        return error(ErrorKind::Forbidden, "quota exceeded");
+      return std::nullopt;
+    });
   }
   void put_secret(const std::string& password) {
     cluster.put(*encoding::parse_yaml(fmt::format(
@@ -325,11 +333,7 @@ TEST_F(DrawnTest, ARotationAfterARollbackOfAnOlderMistctlHandsOutNoSecretOfBefor
 TEST_F(DrawnTest, ARotationAfterAFailedOneHandsOutAnotherSecret) {
   ASSERT_TRUE(install_now(kDatabase).ok());
   const std::string first = live("password");
-  cluster.set_after([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && !call.dry_run && call.key.name == "db")
-      return error(ErrorKind::Forbidden, "quota exceeded");
-    return std::nullopt;
-  });
+  fail_after_writing("db");
   ASSERT_FALSE(upgrade_now(kDatabase, {.names = {"db"}}).ok());
   cluster.set_after(nullptr);
   const std::string failed = live("password");
@@ -396,6 +400,79 @@ TEST_F(DrawnTest, NorIsWhatAHookOfAChartDrewThere) {
   const auto report = deploy(environment(), id, install_intent(rendering(hooked, {})), options, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(live("password"), "of-helm");
+}
+
+// Its database may have been kept as well, and knows the old password.
+TEST_F(DrawnTest, NorIsASecretThatAnUninstalledReleaseLeft) {
+  const Package kept = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{mistletoe.dev/keep: "
+        "'true'}}}}, "
+        "stringData: {{password: {}}}}}",
+        draws.password("db"));
+  };
+  ASSERT_TRUE(install_now(kept).ok());
+  const std::string before = live("password");
+  auto plan = plan_uninstall(environment(), id, {}, Context());
+  ASSERT_TRUE(plan.ok()) << plan.error().to_line();
+  ASSERT_TRUE(uninstall(environment(), *std::move(plan), {}, Context()).ok());
+  ASSERT_EQ(live("password"), before);
+  EXPECT_THAT(refusal(install_now(kept)), HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_EQ(live("password"), before);
+  const auto with_it = install_now([&](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: {}, more: {}}}}}",
+        before, draws.password("more"));
+  });
+  ASSERT_TRUE(with_it.ok()) << with_it.error().to_line();
+  EXPECT_EQ(live("password"), before);
+}
+
+TEST_F(DrawnTest, NorIsASecretThatMovesFromAnotherRelease) {
+  const release::ReleaseId theirs{"default", "theirs"};
+  ASSERT_TRUE(deploy(environment(), theirs, install_intent(rendering(kDatabase, {})), {}, Context()).ok());
+  const std::string before = live("password");
+  const auto take = [&](const RotateSecrets& rotate) {
+    DeployOptions options{.allowed = {.take_over_from = theirs}};
+    options.rotate = rotate;
+    return deploy(environment(), id, install_intent(rendering(kDatabase, rotate)), options, Context());
+  };
+  EXPECT_THAT(refusal(take({})), HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_EQ(live("password"), before);
+  const auto taken = take({.names = {"db"}});
+  ASSERT_TRUE(taken.ok()) << taken.error().to_line();
+  EXPECT_NE(live("password"), before);
+}
+
+// The first try was given the password; the second one forgot it.
+TEST_F(DrawnTest, NorIsOneThatAFailedTryAdopted) {
+  const Package given = [](Draws& draws) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db}}, stringData: {{password: of-helm, more: "
+        "{}}}}}",
+        draws.password("more"));
+  };
+  put_secret("of-helm");
+  fail_after_writing("db");
+  ASSERT_FALSE(adopt_now(given).ok());
+  cluster.set_after(nullptr);
+  ASSERT_EQ(live("more").size(), 24u) << "it was written";
+  EXPECT_THAT(refusal(adopt_now(kDatabase)), HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_EQ(live("password"), "of-helm");
+  const auto again = adopt_now(given);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(live("password"), "of-helm");
+}
+
+TEST_F(DrawnTest, ASecretOfAFailedFirstInstallIsFinished) {
+  fail_after_writing("db");
+  ASSERT_FALSE(install_now(kDatabase).ok());
+  cluster.set_after(nullptr);
+  const std::string password = live("password");
+  ASSERT_EQ(password.size(), 24u) << "it was written";
+  const auto again = install_now(kDatabase);
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(live("password"), password);
 }
 
 TEST_F(DrawnTest, WhatIsTakenFromTheAdoptedSecretIsNotDrawn) {

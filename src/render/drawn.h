@@ -33,7 +33,7 @@ struct DrawnChange {
   apimachinery::ObjectKey key;
   std::string path;
   std::vector<std::string> secrets;  ///< names of those in it; empty: not known
-  bool adopted = false;              ///< the value is that of an object that is about to be adopted
+  bool adopted = false;              ///< the value is that of an adopted object: adopted_changes()
 };
 
 /// The facts about a render that the comparison needs.
@@ -63,8 +63,9 @@ std::vector<DrawnChange> drawn_changes(const release::Revision& deployed, const 
 void remove_wanted(std::vector<DrawnChange>& changes, const release::Revision& deployed,
                    const ObjectView& as_before);
 
-/// Data of `live` Secrets, which are about to be adopted, that the render draws otherwise: somebody else drew
-/// it, and it is in use. Data that `rotate` asks for is not among it. `other_seed` as above.
+/// Data of `live` Secrets that the render draws otherwise. They are adopted or taken over, now or by a run
+/// that failed, or are left from an earlier life of the release: somebody else drew it, and it is in use.
+/// Data that `rotate` asks for is not among it. `other_seed` as above.
 std::vector<DrawnChange> adopted_changes(const DrawnRender& render, const ObjectView& other_seed,
                                          const ObjectView& live, const RotateSecrets& rotate);
 

@@ -1,6 +1,7 @@
 #include "action/deploy/examine.h"
 
 #include <algorithm>
+#include <set>
 
 #include "apply/plan/desired.h"
 #include "apply/plan/test_objects.h"
@@ -28,18 +29,37 @@ ObjectView view_of_desired(const Desired& desired) {
   return view;
 }
 
-bool is_adopted(const apply::PlannedAction& action) {
-  return action.adopting && action.owner.empty() &&
-         (action.kind == apply::ActionKind::Adopt || action.kind == apply::ActionKind::Replace);
+// The objects that the deployed revision wrote, in its own comparison.
+std::set<apimachinery::ObjectKey> deployed_objects(const Look& look) {
+  std::set<apimachinery::ObjectKey> keys;
+  if (!look.state.deployed) return keys;
+  for (const apply::InventoryItem& item : look.state.deployed->inventory)
+    if (!item.retained && !apply::is_only_named(item)) keys.insert(item.key);
+  return keys;
 }
 
-// The Secrets that the plan adopts from nobody, as they are wanted; those of hooks too.
+// Whether it overwrites what somebody else may have drawn: the object is adopted or taken over now, was by a
+// run that failed, or was left by an earlier life of the release.
+bool overwrites_adopted(const Look& look, const apply::PlannedAction& action,
+                        const std::set<apimachinery::ObjectKey>& deployed) {
+  using apply::ActionKind;
+  const bool written = action.kind == ActionKind::Adopt || action.kind == ActionKind::Update ||
+                       action.kind == ActionKind::Replace;
+  // A hook that the release is known to have made is recreated; one in place may be from before.
+  const bool hook_in_place = look.plan.is_hook(action) && action.kind == ActionKind::Update;
+  const bool from_before = (action.recorded.adopted || hook_in_place) && !deployed.contains(action.key);
+  return written && (action.adopting || from_before);
+}
+
+// The Secrets of which the plan overwrites data that it adopts or once did, as they are wanted; those of
+// hooks too.
 ObjectView adopted_secrets(const Look& look) {
   ObjectView view;
+  const std::set<apimachinery::ObjectKey> deployed = deployed_objects(look);
   for (const apply::PlannedAction& action : look.plan.writes) {
     const auto live = look.live.find(action.key);
-    if (action.key.group_kind != apimachinery::kSecret || !is_adopted(action) || live == look.live.end() ||
-        !live->second.whole)
+    if (action.key.group_kind != apimachinery::kSecret || !overwrites_adopted(look, action, deployed) ||
+        live == look.live.end() || !live->second.whole)
       continue;
     view.emplace(action.key, &look.plan.desired[action.desired].rendered.object.value());
   }
@@ -98,7 +118,7 @@ Status compare_with_deployed(const Environment& environment, Look& look, const D
   return {};
 }
 
-// Values that another tool drew are in use: passwords of databases, keys of what is stored.
+// Values that another tool or release drew are in use: passwords of databases, keys of what is stored.
 void compare_with_live(Look& look, const ObjectView& adopted, const Desired& other_seed) {
   if (adopted.empty() || other_seed.empty()) return;
   const DrawnRender render{look.rendered.drawn, look.rendered.secrets, adopted};
