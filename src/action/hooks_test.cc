@@ -584,9 +584,25 @@ TEST_F(HelmsHooksTest, AreRefusedInAReleaseThatWasNot) {
   EXPECT_EQ(report.error().hint, "take it into the release with --adopt, or run no hooks with --no-hooks");
   const Status uninstalled = uninstall_now();
   ASSERT_FALSE(uninstalled.ok());
+  EXPECT_THAT(uninstalled.error().hint, HasSubstr("delete it if nobody needs it"));
   EXPECT_THAT(uninstalled.error().hint, HasSubstr("mistctl uninstall web"));
   EXPECT_THAT(uninstalled.error().hint, HasSubstr("--no-hooks"));
   EXPECT_THAT(uninstalled.error().hint, Not(HasSubstr("--adopt")));
+}
+
+TEST_F(HooksTest, AnUninstallThatTheyStopAdvisesToDeleteNoData) {
+  const std::string hook =
+      "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {helm.sh/hook: "
+      "\"pre-install,pre-delete\", mistletoe.dev/keep: 'true'}}, data: {text: x}}\n";
+  ASSERT_TRUE(install_now(config_map("a") + hook).ok());
+  encoding::Value edited = *cluster.find("ConfigMap", "default", "kept");
+  edited["data"].set("text", "edited");
+  cluster.put(edited, "kubectl-edit");
+  const Status refused = uninstall_now();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(refused.error().hint, HasSubstr("--no-hooks"));
+  EXPECT_THAT(refused.error().hint, Not(HasSubstr("delete it")));
 }
 
 TEST_F(HelmsHooksTest, AreNotWhatMerelyHasTheirName) {

@@ -119,10 +119,13 @@ class HookRunner {
   // The flags by which a deployment writes over what is in the way aren't there.
   void hint_at_no_hooks(apply::Plan& plan) const {
     for (PlannedAction& write : plan.writes) {
-      if (write.kind != ActionKind::Conflict || write.refusal.cause == apply::ConflictCause::Deleting)
-        continue;
-      write.refusal.hint = fmt::format("delete it if nobody needs it, or go without the hooks: {}",
-                                       release::command_text("uninstall", plan_.id, "--no-hooks"));
+      const apply::ConflictCause cause = write.refusal.cause;
+      if (write.kind != ActionKind::Conflict || cause == apply::ConflictCause::Deleting) continue;
+      // What is the release's own and stays, such as a claim, holds data.
+      const bool foreign = cause == apply::ConflictCause::Foreign;
+      write.refusal.hint =
+          fmt::format("{}go without the hooks: {}", foreign ? "delete it if nobody needs it, or " : "",
+                      release::command_text("uninstall", plan_.id, "--no-hooks"));
     }
   }
 
