@@ -181,7 +181,7 @@ Status make_up_for_damage(const Environment& environment, ReleaseState& state, L
                     "labels of the objects, and {} records that",
                     damaged.number, state.id.display(), damaged.why.to_line(), way_out));
   if (!state.deployed_lost && state.damaged.empty()) return {};
-  MIST_TRY(Labelled found, labelled_objects(environment, state.id, &anchor, context));
+  MIST_TRY(Labelled found, labelled_objects(environment, state.id, &anchor, Unanswered::AnError, context));
   state.labelled = std::move(found.items);
   return {};
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/recorded_events.h"
 #include "testing/release_world.h"
 #include "testing/yaml.h"
 
@@ -90,9 +91,12 @@ TEST_F(RemoveMarkedTest, AForeignServerThatListsNothingHoldsNobodyUp) {
       if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
       return error(kind, "cannot list").with_because("the server is currently unable to handle the request");
     });
-    const auto removed = remove_now();
+    mist::testing::RecordedEvents heard;
+    const auto removed =
+        remove_marked({cluster, clock, random, heard, "tester"}, id, std::chrono::seconds(30), Context());
     ASSERT_TRUE(removed.ok()) << removed.error().to_line();
     EXPECT_THAT(*removed, IsEmpty());
+    EXPECT_TRUE(heard.has("tallies.tally.example.com can't be listed"));
     EXPECT_FALSE(cluster.has("ClusterRole.rbac.authorization.k8s.io", "", "ours"));
     ASSERT_TRUE(uninstall_now().ok());
   }

@@ -146,7 +146,8 @@ bool carries_marks(const ReleaseId& id, const Value& object) {
 }
 
 Result<Labelled> labelled_objects(const Environment& environment, const ReleaseId& id,
-                                  const release::Anchor* anchor, const Context& context) {
+                                  const release::Anchor* anchor, Unanswered unanswered_kinds,
+                                  const Context& context) {
   const Activity looking(environment.events,
                          fmt::format("looking for what carries the labels of {}", id.display()));
   MIST_TRY(const std::vector<Place> places, places_of(environment, id, anchor, context));
@@ -157,11 +158,12 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::set<std::string> unconverted;                           // guarded by mutex
   std::map<std::string, std::string> unanswered;               // why, by resource; guarded by mutex
   const bool named = names_its_kinds(anchor);
-  const Context foreign = named ? context : time_for_foreign(context);
+  const bool leaves_out = !named && unanswered_kinds == Unanswered::LeftOut;
+  const Context foreign = leaves_out ? time_for_foreign(context) : context;
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];
-    auto [listed, version, why, narrowed] =
-        list_ours(environment, id, place, named ? foreign : foreign.with_timeout(kLongestForeign), context);
+    auto [listed, version, why, narrowed] = list_ours(
+        environment, id, place, leaves_out ? foreign.with_timeout(kLongestForeign) : foreign, context);
     const std::scoped_lock lock(mutex);
     if (!why.empty() && !named) {
       unconverted.insert(std::move(why));
@@ -170,7 +172,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
     if (!listed.ok()) {
       const ErrorKind kind = listed.error().kind;
       const std::string& group = place.resource.gvk.group;
-      if (!named && !apimachinery::is_built_in_group(group) && is_unanswered(listed.error()) &&
+      if (leaves_out && !apimachinery::is_built_in_group(group) && is_unanswered(listed.error()) &&
           context.check().ok()) {
         unanswered.emplace(fmt::format("{}.{}", place.resource.resource, group), reason_of(listed.error()));
         return {};
@@ -213,9 +215,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
                     why, release::command_text("recover", id, "--from-labels")));
   for (const auto& [resource, why] : unanswered)
     environment.events.warn(fmt::format(
-        "{} can't be listed ({}): the release's objects of that kind aren't seen; once its server "
-        "answers, {} records them too",
-        resource, why, release::command_text("recover", id, "--from-labels")));
+        "{} can't be listed ({}): the release's objects of that kind aren't seen", resource, why));
   for (auto& [key, each] : found) {
     result.items.push_back(std::move(each.first));
     result.objects.push_back(std::move(each.second));
@@ -228,7 +228,7 @@ Result<std::vector<InventoryItem>> labelled_outside(const Environment& environme
   environment.client.invalidate_discovery();
   release::Anchor of_kinds;
   of_kinds.group_kinds = std::move(kinds);
-  MIST_TRY(Labelled labelled, labelled_objects(environment, id, &of_kinds, context));
+  MIST_TRY(Labelled labelled, labelled_objects(environment, id, &of_kinds, Unanswered::LeftOut, context));
   std::erase_if(labelled.items, [&](const InventoryItem& item) {
     const bool is_own_namespace = item.key.group_kind == apimachinery::kNamespace && item.key.name == id.ns;
     return item.key.ns == id.ns || is_own_namespace;

@@ -24,19 +24,25 @@ struct Labelled {
   std::vector<std::string> own_namespace_only = {};
 };
 
+/// Kinds that no anchor names and that aren't built in, while their server doesn't answer: an aggregated API
+/// that is down, or never ends.
+enum class Unanswered : bool {
+  AnError,  ///< for a record: a later look goes by the kinds that it names, so what is missing stays missing
+  LeftOut,  ///< with a warning; all of them together have half of the context's time
+};
+
 /// By a LIST for each kind and namespace that the anchor names (KEP-3659); without an anchor, or if it names
 /// none, for each kind that the server lists, in all namespaces. Kinds that may not be listed are left out,
 /// and those that may be listed in its own namespace only are looked for there, each with a warning. Where a
 /// kind's conversion webhook is down, another version of it is read; if none can be, that is an error of a
-/// kind that the anchor names, and else left out with a warning. So is a kind that isn't built in and whose
-/// server doesn't answer: an aggregated API that is down, or never ends. Such kinds have half of the
-/// context's time, all together, unless the anchor names them.
+/// kind that the anchor names, and else left out with a warning.
 Result<Labelled> labelled_objects(const Environment& environment, const release::ReleaseId& id,
-                                  const release::Anchor* anchor, const Context& context);
+                                  const release::Anchor* anchor, Unanswered unanswered_kinds,
+                                  const Context& context);
 
 /// Those that don't go with the release's namespace, in all namespaces, whatever its record says. `kinds`:
-/// only of these, as KEP-3659 writes them ("ClusterRole.rbac.authorization.k8s.io"); empty: of all. Discovery
-/// is asked again: kinds may have come since it was.
+/// only of these, as KEP-3659 writes them ("ClusterRole.rbac.authorization.k8s.io"); empty: of all, but for
+/// those that are Unanswered::LeftOut. Discovery is asked again: kinds may have come since it was.
 Result<std::vector<apply::InventoryItem>> labelled_outside(const Environment& environment,
                                                            const release::ReleaseId& id,
                                                            std::vector<std::string> kinds,

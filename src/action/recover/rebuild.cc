@@ -113,7 +113,8 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
   release::Store store(environment.client);
   MIST_TRY(const std::vector<RevisionSummary> kept, store.list_revisions(seen.id, context));
   MIST_TRY(const Labelled labelled,
-           labelled_objects(environment, seen.id, seen.anchor ? &*seen.anchor : nullptr, context));
+           labelled_objects(environment, seen.id, seen.anchor ? &*seen.anchor : nullptr, Unanswered::AnError,
+                            context));
   if (!seen.anchor && kept.empty() && labelled.items.empty())
     return error(ErrorKind::NotFound,
                  "neither a record of release {} is there, nor an object that carries its marks",
