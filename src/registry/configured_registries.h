@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "config/paths.h"
 #include "oci/reference.h"
-#include "registry/away_servers.h"
+#include "registry/away_repositories.h"
 #include "registry/git.h"
 #include "registry/oci_session.h"
 #include "registry/reference.h"
@@ -56,7 +56,7 @@ class ConfiguredRegistries {
   const config::Paths& paths_;
   const Git& git_;
   const OciAccess& web_;
-  mutable AwayServers away_;
+  mutable AwayRepositories away_;
   mutable std::atomic<bool> warned_ = false;
 };
 

@@ -84,18 +84,12 @@ Error without_newer(Error read, Error newer, const Context& context) {
   return read;
 }
 
-std::string origin_of(const ChartServer& server) {
-  const auto url = http::Url::parse(server.url.substr(0, server.url.find('#')));
-  return url ? url->origin() : server.url;
-}
-
 class HelmView final : public RegistryView {
  public:
   HelmView(std::string name, ChartServer server, Path directory, FileSystem& files, EventSink& events,
-           std::unique_ptr<http::Transport> transport, AwayServers& away)
+           std::unique_ptr<http::Transport> transport, AwayRepositories& away)
       : name_(std::move(name)),
         server_(std::move(server)),
-        origin_(origin_of(server_)),
         directory_(std::move(directory)),
         files_(files),
         events_(events),
@@ -131,7 +125,7 @@ class HelmView final : public RegistryView {
     // A version that came later, or an index that has been repaired since.
     using enum ErrorKind;
     if (read || (read.error().kind != NotFound && read.error().kind != Invalid)) return read;
-    std::optional<Error> why_away = away_.why_away(origin_);
+    std::optional<Error> why_away = away_.why_away(server_.url);
     const Result<ReadIndex> newer =
         why_away ? Result<ReadIndex>(*std::move(why_away)) : fetch(context, accept);
     if (!newer) return without_newer(std::move(read).error(), newer.error(), context);
@@ -216,9 +210,9 @@ class HelmView final : public RegistryView {
     return newest_index(context, accept);
   }
 
-  // The kept index will do while the server is away, which is waited for once.
+  // The kept index will do while the repository is away, which is waited for once.
   Result<ReadIndex> newest_index(const Context& context, const Accept& accept) {
-    std::optional<Error> why_away = away_.why_away(origin_);
+    std::optional<Error> why_away = away_.why_away(server_.url);
     std::optional<ReadIndex> known = why_away ? readable_index() : std::nullopt;
     if (!known) {
       Result<ReadIndex> fetched = fetch(context, accept);
@@ -237,9 +231,9 @@ class HelmView final : public RegistryView {
     Result<ReadIndex> fetched = fetch_quietly(context, accept);
     if (!fetched) activity.fail();
     if (fetched)
-      away_.note_answer(origin_);
+      away_.note_answer(server_.url);
     else if (fetched.error().kind == ErrorKind::Retryable)
-      away_.note_away(origin_, fetched.error());
+      away_.note_away(server_.url, fetched.error());
     return fetched;
   }
 
@@ -286,19 +280,18 @@ class HelmView final : public RegistryView {
 
   std::string name_;
   ChartServer server_;
-  std::string origin_;
   Path directory_;
   FileSystem& files_;
   EventSink& events_;
   std::unique_ptr<http::Transport> transport_;
-  AwayServers& away_;
+  AwayRepositories& away_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
-                                                     const OciAccess& web, AwayServers& away) {
+                                                     const OciAccess& web, AwayRepositories& away) {
   if (!web.transport) return error(ErrorKind::Invalid, "chart repositories can't be reached from here");
   MIST_TRY_VOID(check_repository_address(url));
   MIST_TRY(const std::vector<HelmRepository> known,

@@ -7,7 +7,7 @@
 
 #include "base/event.h"
 #include "base/fs.h"
-#include "registry/away_servers.h"
+#include "registry/away_repositories.h"
 #include "registry/oci_session.h"
 #include "registry/registry_view.h"
 
@@ -17,7 +17,7 @@ namespace mist::registry {
 /// Invalid (there is no transport; Helm has settings for the repository that nobody here reads).
 Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
-                                                     const OciAccess& web, AwayServers& away);
+                                                     const OciAccess& web, AwayRepositories& away);
 
 /// The URL that `registry add --helm` takes: https, or http to this machine, without credentials, which
 /// Helm's repositories.yaml keeps. Without slashes at its end. Errors: Invalid.

@@ -259,6 +259,22 @@ TEST_F(HelmRegistry, WhileItIsAwayItIsWaitedForOnce) {
   EXPECT_EQ(asked_for("shop/db:9.0.0"), 1u);
 }
 
+TEST_F(HelmRegistry, ARepositoryThatFailsLeavesOthersOfItsServerAlone) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.x"), "shop/db:1.2.0 two");
+  web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+    if (request.url.contains("/broken/")) return http::Response{.status = 503, .headers = {}, .body = {}};
+    return answer(request);
+  });
+  Registries& all = open();
+  ASSERT_TRUE(all.add(registry_with_helm("broken", "https://charts.example/broken/"), Context()).ok());
+  EXPECT_FALSE(all.fetch(*all.parse("broken/db:1.x"), Context()).ok());
+  publish("1.3.0", "newer");
+  const auto newest = all.fetch(*all.parse("shop/db:1.x"), Context());
+  ASSERT_TRUE(newest.ok()) << newest.error().to_line();
+  EXPECT_EQ(newest->resolved.to_string(), "shop/db:1.3.0");
+}
+
 TEST_F(HelmRegistry, AVersionThatChangedIsRefused) {
   add();
   ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");

@@ -219,7 +219,7 @@ Result<RegistryRef> RegistryView::exact(const RegistryRef& reference, const Cont
 
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
-                                                const OciAccess& web, AwayServers& away) {
+                                                const OciAccess& web, AwayRepositories& away) {
   const Path base = paths.config_file.parent_path();
   const auto& source = registry.remote().source;
   if (const auto* directory = std::get_if<config::DirectorySource>(&source))

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
-#include "registry/away_servers.h"
+#include "registry/away_repositories.h"
 #include "registry/chart_trust.h"
 #include "registry/git.h"
 #include "registry/layout.h"
@@ -96,7 +96,7 @@ class RegistryView {
 /// `away`: those that aren't waited for again. Errors: Invalid (URL).
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
-                                                const OciAccess& web, AwayServers& away);
+                                                const OciAccess& web, AwayRepositories& away);
 
 /// The directory below Paths::registries() of one address (and ref) of a registry. `name` stays readable.
 std::string snapshot_directory_name(const std::string& name, const std::string& address);

@@ -1,0 +1,37 @@
+#pragma once
+// AwayRepositories: the chart repositories that failed when they were asked last, so that one command waits
+// once for each. By their URLs: a server that fails for one of them may have the others. Any thread.
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace mist::registry {
+
+class AwayRepositories {
+ public:
+  /// Why it is away; nothing: it isn't, or nobody asked it.
+  std::optional<Error> why_away(const std::string& url) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = failures_.find(url);
+    return found == failures_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void note_away(const std::string& url, Error why) {
+    const std::scoped_lock lock(mutex_);
+    failures_.insert_or_assign(url, std::move(why));
+  }
+  void note_answer(const std::string& url) {
+    const std::scoped_lock lock(mutex_);
+    failures_.erase(url);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, Error> failures_;  // by URL; guarded by mutex_
+};
+
+}  // namespace mist::registry
