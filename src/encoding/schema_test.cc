@@ -152,6 +152,19 @@ TEST(SchemaDefaults, ComeFromEveryDepth) {
   EXPECT_EQ(to_json(schema_defaults(Value(true))), "{}");
 }
 
+// What packages were given before conditions counted when objects that are given in part are filled.
+TEST(SchemaDefaults, AreThereWhateverTheConditions) {
+  const Value schema = *parse_yaml(R"(
+dependentRequired: {db: [other]}
+properties:
+  other: {}
+  db:
+    dependentRequired: {tls: [ca]}
+    properties: {host: {}, ca: {}, tls: {properties: {issuer: {default: le}}}}
+)");
+  EXPECT_EQ(to_json(schema_defaults(schema)), R"({"db":{"tls":{"issuer":"le"}}})");
+}
+
 TEST(SchemaDefaults, EndForASchemaThatContainsItself) {
   EXPECT_EQ(to_json(schema_defaults(*parse_yaml("{properties: {a: {$ref: '#'}, b: {default: 1}}}"))),
             R"({"b":1})");
