@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -28,6 +29,8 @@ using RustText = std::unique_ptr<char, FreeText>;
 
 /// More levels, or more values, than any real package's defaults have; a hostile schema's references double.
 constexpr int kDeepestDefault = 64;
+/// Schemas that one and the same object has to fit, through allOf and references.
+constexpr std::size_t kMostParts = 200;
 constexpr std::size_t kMostIssues = 100;
 constexpr std::size_t kMostDefaults = 100'000;
 /// Members and items that are looked at to fill a value: its lists may name a schema's defaults many times.
@@ -92,10 +95,9 @@ Compiled compiled_of(const Value& schema) {
 }
 
 // An object that nobody gave could be one too many there, choose the alternative, or make others required.
-// The parts of allOf are not searched for such words: usually they are what it is for.
 bool has_alternatives(const Value& schema) {
-  constexpr std::array<std::string_view, 9> kWords{
-      "oneOf",           "anyOf", "allOf", "not", "if", "maxProperties", "dependencies", "dependentRequired",
+  constexpr std::array<std::string_view, 8> kWords{
+      "oneOf",           "anyOf", "not", "if", "maxProperties", "dependencies", "dependentRequired",
       "dependentSchemas"};
   return std::ranges::any_of(kWords, [&](std::string_view word) { return schema.find(word) != nullptr; });
 }
@@ -127,8 +129,7 @@ class Defaults {
     for (const Value* at = &schema; at != nullptr && open_.size() - outer < kDeepestDefault;
          at = pointers_.local_reference(root_, *at))
       open_.push_back(at);
-    const bool only_own = std::any_of(open_.begin() + static_cast<std::ptrdiff_t>(outer), open_.end(),
-                                      [](const Value* each) { return has_alternatives(*each); });
+    const bool only_own = has_conditions(schema);
     // As in find(), what a reference names comes before what stands beside the reference.
     for (; open_.size() > outer; open_.pop_back()) fill_by(*open_.back(), only_own, value, given);
   }
@@ -212,6 +213,26 @@ class Defaults {
                     [&](const Value::Member& member) { return taken_away.contains(member.key); });
   }
 
+  // Itself, by a reference, or by a part of allOf, which is also how one schema extends another. One of more
+  // parts than are looked at may have some.
+  bool has_conditions(const Value& schema) {
+    const auto [known, is_new] = conditions_.try_emplace(&schema, true);
+    if (!is_new) return known->second;
+    std::vector<const Value*> parts{&schema};
+    const auto add_part = [&](const Value* part) {
+      if (part != nullptr && std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+    };
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Value& part = *parts[i];
+      const Value* const all_of = part.find("allOf");
+      const std::size_t further = all_of != nullptr && all_of->is_array() ? all_of->size() : 0;
+      if (has_alternatives(part) || parts.size() + further > kMostParts) return true;
+      add_part(pointers_.local_reference(root_, part));
+      for (std::size_t j = 0; j < further; ++j) add_part(&all_of->as_array()[j]);
+    }
+    return known->second = false;
+  }
+
   // Itself, or by a reference.
   bool has_default(const Value& schema) {
     const Value* at = &schema;
@@ -241,6 +262,7 @@ class Defaults {
   std::size_t most_;
   PointerFinder pointers_;
   std::vector<const Value*> open_;
+  std::unordered_map<const Value*, bool> conditions_;  // what has_conditions() found
   std::size_t visits_ = 0, length_ = 0;
 };
 

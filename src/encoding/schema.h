@@ -79,8 +79,9 @@ Value schema_defaults(const Value& schema);
 /// Fills defaults into the objects that are in `value`: through properties, items, additionalProperties (not
 /// beside patternProperties) and local references. `given` is what was laid over schema_defaults() to get
 /// `value`: where it has null, the default stays away. An object whose defaults are all there doesn't change.
-/// Beside oneOf, anyOf, allOf, not, if, dependent… and maxProperties, also of what a $ref there names, only
-/// properties with a default of their own are filled in, as far as schema_defaults() hasn't given the others.
+/// Beside oneOf, anyOf, not, if, dependent… and maxProperties, also of a part of allOf and of what a $ref
+/// names, only properties with a default of their own are filled in, as far as schema_defaults() hasn't given
+/// the others.
 /// Invalid: more than a million members and items are looked at, or the defaults are more than 16 MiB.
 Status fill_schema_defaults(const Value& schema, Value& value, const Value& given);
 

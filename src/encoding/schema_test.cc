@@ -260,6 +260,31 @@ properties: {db: {$ref: '#/$defs/db', maxProperties: 1}}
   EXPECT_EQ(filled(behind, "{db: {host: pg}}"), R"({"db":{"host":"pg"}})");
 }
 
+// It is also how one schema extends another.
+TEST(FillSchemaDefaults, AllOfCountsWhereAPartOfItHasConditions) {
+  constexpr std::string_view kExtended = R"(
+$defs:
+  plain: {properties: {name: {}, limits: {oneOf: [{required: [cpu]}, {required: [memory]}]}}}
+  again: {allOf: [{$ref: '#/$defs/again'}, {$ref: '#/$defs/plain'}]}
+  condition: {dependentRequired: {tls: [ca]}}
+  behind: {$ref: '#/$defs/further'}
+  further: {allOf: [{$ref: '#/$defs/condition'}]}
+properties:
+  db: {required: [host], properties: {host: {}, tls: {properties: {issuer: {default: le}}}}, allOf: ALL}
+)";
+  const auto with = [&](std::string_view parts) {
+    std::string text(kExtended);
+    text.replace(text.find("ALL"), 3, parts);
+    return filled(*parse_yaml(text), "{db: {host: pg}}");
+  };
+  constexpr std::string_view kWhole = R"({"db":{"host":"pg","tls":{"issuer":"le"}}})";
+  constexpr std::string_view kAsGiven = R"({"db":{"host":"pg"}})";
+  EXPECT_EQ(with("[{$ref: '#/$defs/plain'}]"), kWhole);
+  EXPECT_EQ(with("[{$ref: '#/$defs/again'}, {required: [host]}]"), kWhole);
+  EXPECT_EQ(with("[{$ref: '#/$defs/plain'}, {$ref: '#/$defs/behind'}]"), kAsGiven);
+  EXPECT_EQ(with("[{allOf: [{maxProperties: 1}]}]"), kAsGiven);
+}
+
 // Schemas that contain one another would otherwise get a level deeper with each filling.
 TEST(FillSchemaDefaults, AWholeObjectStaysAsItIs) {
   const Value schema = *parse_yaml(

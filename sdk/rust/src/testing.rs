@@ -266,6 +266,8 @@ struct Defaults<'a> {
 
 impl<'a> Defaults<'a> {
     const DEEPEST: usize = 64;
+    /// Schemas that one and the same object has to fit.
+    const MOST_PARTS: usize = 200;
 
     fn target(&self, schema: &'a Value) -> Option<&'a Value> {
         self.root.pointer(schema["$ref"].as_str()?.strip_prefix('#')?)
@@ -317,7 +319,7 @@ impl<'a> Defaults<'a> {
             self.open.push(schema);
             next = self.target(schema);
         }
-        let only_own = self.open[outer..].iter().any(|schema| has_alternatives(schema));
+        let only_own = self.has_conditions(schema);
         while self.open.len() > outer {
             self.fill_by(self.open[self.open.len() - 1], only_own, value, given);
             self.open.pop();
@@ -352,6 +354,25 @@ impl<'a> Defaults<'a> {
         }
     }
 
+    /// Itself, by a reference, or by a part of `allOf`, which is also how one schema extends another.
+    fn has_conditions(&self, schema: &'a Value) -> bool {
+        let mut parts = vec![schema];
+        let mut next = 0;
+        while let Some(&part) = parts.get(next) {
+            let further = part["allOf"].as_array().map_or(&[][..], Vec::as_slice);
+            if has_alternatives(part) || parts.len() + further.len() > Self::MOST_PARTS {
+                return true;
+            }
+            for part in self.target(part).into_iter().chain(further) {
+                if !parts.iter().any(|known| std::ptr::eq(*known, part)) {
+                    parts.push(part);
+                }
+            }
+            next += 1;
+        }
+        false
+    }
+
     /// Itself, or by a reference.
     fn has_default(&self, schema: &'a Value) -> bool {
         std::iter::successors(Some(schema), |schema| self.target(schema))
@@ -379,17 +400,8 @@ impl<'a> Defaults<'a> {
 
 /// An object that nobody gave could be one too many there, choose the alternative, or make others required.
 fn has_alternatives(schema: &Value) -> bool {
-    const WORDS: [&str; 9] = [
-        "oneOf",
-        "anyOf",
-        "allOf",
-        "not",
-        "if",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "maxProperties",
-    ];
+    const WORDS: [&str; 8] =
+        ["oneOf", "anyOf", "not", "if", "dependentRequired", "dependentSchemas", "dependencies", "maxProperties"];
     WORDS.iter().any(|word| schema.get(word).is_some())
 }
 
@@ -508,10 +520,14 @@ inputs:
             json!({ "dependentSchemas": { "tls": { "required": ["ca"] } } }),
             json!({ "dependencies": { "tls": ["ca"] } }),
             json!({ "$ref": "#/$defs/one" }),
+            json!({ "allOf": [{ "$ref": "#/$defs/one" }] }),
         ] {
             let filled = with_defaults(&schema(condition.clone()), json!({ "db": { "host": "pg" } }));
             assert_eq!(filled, json!({ "db": { "host": "pg", "port": 5432 } }), "{condition}");
         }
+        let plain = json!({ "allOf": [{ "$ref": "#/$defs/port" }, { "properties": { "host": { "oneOf": [{}] } } }] });
+        let whole = json!({ "db": { "host": "pg", "tls": { "issuer": "le" }, "port": 5432 } });
+        assert_eq!(with_defaults(&schema(plain), json!({ "db": { "host": "pg" } })), whole);
         let behind = json!({
             "$defs": { "db": { "required": ["host"], "properties": { "tls": { "properties": { "issuer": { "default": "le" } } } } } },
             "properties": { "db": { "$ref": "#/$defs/db", "maxProperties": 1 } },
