@@ -110,6 +110,20 @@ Status OciFetcher::settle_version(const oci::Reference& tagged, const crypto::Di
   return moved ? known_.pins().replace(registry, now) : known_.record(registry, pin, std::move(now));
 }
 
+Status OciFetcher::check_bytes(const oci::Reference& tagged, const RawManifest& raw,
+                               const Context& context) const {
+  if (!oci::is_fixed_version(tagged.tag)) return {};
+  const std::string registry(kOciName);
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, tag_key(tagged)));
+  if (!pin || pin->object == raw.digest.str()) return {};
+  // The same bytes may have another manifest.
+  MIST_TRY(OciSource* const client, oci_.source());
+  MIST_TRY(const PackageContent content, read_oci_package(*client, tagged, raw, context));
+  Pin now = *pin;
+  now.digest = digest_of(content);
+  return known_.record(registry, pin, std::move(now));
+}
+
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
                                   ChangedVersions changed, const MayKeep& may_keep) const {
   if (reference.digest) {

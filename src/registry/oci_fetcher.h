@@ -27,6 +27,8 @@ class OciFetcher {
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context,
                         ChangedVersions changed = ChangedVersions::Refuse,
                         const MayKeep& may_keep = {}) const;
+  /// As Registries::check_bytes.
+  Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context) const;
 
  private:
   // Succeeds if the manifest may be used, under the tag if there is one. Nothing is remembered yet.

@@ -351,6 +351,42 @@ TEST_F(OciRegistries, AVersionThatMovedIsTakenWhereThatIsWanted) {
   EXPECT_TRUE(fetch(":1.4.0").ok()) << "it is the known one now";
 }
 
+TEST_F(OciRegistries, AVersionIsHeldAgainstItsBytesWithoutKeepingAny) {
+  oci::Reference tagged = *oci::Reference::parse(fmt::format("{}:1.4.0", kShopReference));
+  const auto held = [&] {
+    Registries registries(world());
+    const auto raw = (*registries.oci_source())->manifest(tagged.repository, tagged.tag, Context());
+    EXPECT_TRUE(raw.ok());
+    return registries.check_bytes(tagged, *raw, Context());
+  };
+  const auto published = [&](std::string_view title, const std::string& code) {
+    remote.publish(tagged.tag, oci::module_artifact(
+                                   code, {.title = std::string(title), .version = {}, .description = {}}));
+  };
+  published("a", kCode);
+  EXPECT_TRUE(held()) << "it was never used";
+  published("a", kCode + "b");
+  EXPECT_TRUE(held()) << "nor was it recorded";
+  ASSERT_TRUE(fetch(":1.4.0").ok());
+  EXPECT_TRUE(held());
+  published("b", kCode + "b");
+  EXPECT_TRUE(held()) << "the same bytes under another manifest";
+  published("a", kCode);
+  const Status moved = held();
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(moved.error().because, fmt::format("it was {}, now it is {}", crypto::sha256(kCode + "b").str(),
+                                               crypto::sha256(kCode).str()));
+  published("b", kCode + "b");
+  EXPECT_TRUE(fetch(":1.4.0").ok()) << failure(":1.4.0");
+  // Other tags may move.
+  tagged.tag = "prod";
+  published("a", kCode);
+  ASSERT_TRUE(fetch(":prod").ok());
+  published("b", kCode + "b");
+  EXPECT_TRUE(held());
+}
+
 TEST_F(OciRegistries, AHostInPlaceOfARegistrysNameLacksItsScheme) {
   Registries registries(world());
   const auto failed = registries.fetch(*PackageRef::parse("reg.example/team/shop:1.4.0"), Context());

@@ -162,6 +162,10 @@ Result<Fetched> Registries::fetch_moved(const PackageRef& reference, const Conte
                : fetch(reference, context);
 }
 
+Status Registries::check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context) {
+  return impl_->oci_fetcher.check_bytes(tagged, raw, context);
+}
+
 Result<VerifiedPackage> Registries::fetch_verified(const PackageRef& reference,
                                                    std::shared_ptr<const trust::Keyring> keyring,
                                                    const Context& context, std::string_view engine,

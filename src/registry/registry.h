@@ -96,6 +96,9 @@ class Registries {
   /// As fetch, but a version in an OCI registry may have other bytes now: they are the known ones from now
   /// on.
   Result<Fetched> fetch_moved(const PackageRef& reference, const Context& context);
+  /// Succeeds unless `raw`, the manifest that the tag of `tagged` has now, is of a version that had other
+  /// bytes when it was first used here. Keeps nothing. Errors: Conflict, as fetch.
+  Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context);
   /// The archive of a chart that was downloaded by its repository's address, if it is the chart and version
   /// of its index, and may be used: by the policy, under that address and the names that the repository has
   /// here, and if a key of `keyring` signed it, unless that is null. Errors: Forbidden, Conflict, Invalid (no

@@ -112,6 +112,26 @@ def a_verified_package_must_stay_signed_without_any_policy(t):
 
 
 @test
+def signatures_of_a_version_that_moved_are_not_remembered(t):
+    registry = Registry(t)
+    keys(t, "publisher", "mallory")
+    reference = registry("team/shop:1.0.0")
+    pushed(t, registry, "1.0.0", "--sign", str(t.dir / "publisher.key"))
+    t.run("generate", "shop", "-p", reference)
+    # Somebody who may write to the registry gives the version other bytes.
+    t.run("push", t.package("shop", config_map("a", {"version": "another"})), reference, "--overwrite", "--sign",
+          str(t.dir / "mallory.key"))
+    says = ["team/shop:1.0.0 isn't what it was when it was first used here"]
+    for spec in ({}, {"default": "remember"}):
+        policy(t, **spec)
+        t.refused("verify", reference, says=says)
+        t.refused("verify", reference, "--key", str(t.dir / "mallory.pub"), says=says)
+    pushed(t, registry, "1.1.0", "--sign", str(t.dir / "publisher.key"))
+    t.run("verify", registry("team/shop:1.1.0"))
+    t.run("verify", reference, "--accept-changed")
+
+
+@test
 def signatures_beside_the_one_that_was_named_are_not_remembered(t):
     """Somebody who may write to the registry signs what the publisher signed, and the next version alone."""
     registry = Registry(t)

@@ -328,10 +328,25 @@ Status accept_signers(registry::OciTrust& trust, const oci::Reference& exact,
   return trust.accept(exact.repository, *exact.digest, verdict);
 }
 
+// Whether the manifest may have its tag.
+struct TagChecks {
+  Status version = {};  // once it is signed
+  Status bytes = {};    // unless changes are accepted
+};
+
+TagChecks check_tag(registry::Registries& registries, const oci::Reference& tagged,
+                    const registry::RawManifest& raw, registry::TagChosen chosen,
+                    const Invocation& invocation, World& world) {
+  TagChecks checks;
+  checks.version = registry::check_signed_version(tagged, raw, chosen);
+  if (!invocation.enabled("accept-changed"))
+    checks.bytes = registries.check_bytes(tagged, raw, world.context);
+  return checks;
+}
+
 // Judges by the requirements of the command line, or else by the policy and the memory of this machine.
-// `version`: whether the manifest may have its tag, once it is signed.
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
-              const Status& version, const Invocation& invocation, World& world) {
+              const TagChecks& tag, const Invocation& invocation, World& world) {
   const bool accepts = invocation.enabled("accept-changed");
   const bool is_told = invocation.has("key") || invocation.has("identity") || invocation.has("keyring");
   if (is_told)
@@ -343,7 +358,9 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
     return proof.form == oci::SignatureForm::Helm && proof.objection.empty();
   });
   if (is_by_provenance) MIST_TRY_VOID(trust.check_proved_tag(exact));
-  if (is_signed && !version) return version.error();
+  if (is_signed && !tag.version) return tag.version.error();
+  // Bytes that no install takes leave nothing behind: their signers would be the package's from then on.
+  if (!tag.bytes) return tag.bytes.error();
   if (accepts) return accept_signers(trust, exact, verdict);
   if (is_told) return {};
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
@@ -498,11 +515,12 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   // The registry itself, not a mirror, must say what is to be remembered.
   if (invocation.enabled("accept-changed") && client->behind(exact.repository) != nullptr)
     client = client->behind(exact.repository);
-  Status version;
+  TagChecks tag;
   if (!exact.digest) {
     MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
     const auto chosen = wanted.range.empty() ? registry::TagChosen::ByName : registry::TagChosen::ByRange;
-    version = registry::check_signed_version(exact, raw, chosen);
+    tag = check_tag(registries, exact, raw, chosen, invocation, world);
+    MIST_TRY_VOID(world.context.check());
     exact.digest = raw.digest;
   }
   registry::OciTrust trust(world.files, paths, world.clock, *world.events, check);
@@ -519,7 +537,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
   const trust::Rule* const rule = is_told ? &given : nullptr;
   MIST_TRY(registry::Verdict verdict,
            trust.look(exact.repository, *exact.digest, *client, rule, world.context));
-  Status status = judged(trust, exact, verdict, version, invocation, world);
+  Status status = judged(trust, exact, verdict, tag, invocation, world);
   // It may have been signed since it was mirrored.
   registry::OciSource* const registry = status ? nullptr : client->behind(exact.repository);
   if (registry != nullptr) {
@@ -528,7 +546,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
     MIST_TRY_VOID(world.context.check());
     if (there) {
       verdict = *std::move(there);
-      status = judged(trust, exact, verdict, version, invocation, world);
+      status = judged(trust, exact, verdict, tag, invocation, world);
     }
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
