@@ -117,6 +117,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
                     .feedback = *feedback_,
                     .passwords = passwords_,
                     .blobs = blobs_,
+                    .shared = shared_,
                     .clock = clock_,
                     .random = random_,
                     .events = events_,
@@ -189,6 +190,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<PasskeyStore> passkeys_;
   PasswordHasher passwords_{random_, kCheap};
   FileBlobs blobs_;
+  SharedBytes shared_;
   std::unique_ptr<Previews> previews_;
   std::unique_ptr<OidcClient> oidc_;
   std::map<std::string, std::vector<std::string>> txt_;  // records

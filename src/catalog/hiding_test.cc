@@ -68,6 +68,7 @@ class HidingTest : public AccountSiteTest {
     previews_.reset();
     previews_ = std::make_unique<Previews>(Previews::World{.files = files_,
                                                            .packages = blobs_,
+                                                           .shared = shared_,
                                                            .directory = dir_.path() / "previews",
                                                            .options = {},
                                                            .events = events_});

@@ -383,7 +383,10 @@ Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std
 
 Result<std::shared_ptr<const std::string>> Previews::bytes(const std::string& digest) {
   MIST_TRY(const crypto::Digest parsed, crypto::Digest::parse(digest));
-  return shared_.get(digest, [&] { return modules_.size(parsed); }, [&] { return modules_.get(parsed); });
+  // Not by the digest alone: a version's bytes, which may be there, are no module that was made here.
+  return world_.shared.get(
+      fmt::format("module {}", digest), [&] { return modules_.size(parsed); },
+      [&] { return modules_.get(parsed); });
 }
 
 std::string Previews::packed_digest(const std::string& digest) const {

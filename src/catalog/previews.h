@@ -69,6 +69,7 @@ class Previews {
   struct World {
     FileSystem& files;
     Blobs& packages;                   ///< the versions' bytes
+    SharedBytes& shared;               ///< what is sent
     Path directory;                    ///< for what is made; may be deleted while nothing runs
     package::RendererOptions options;  ///< with the engines
     EventSink& events;
@@ -141,7 +142,6 @@ class Previews {
   std::map<std::string, std::set<VersionName>> made_of_;      // by a module's digest
   std::set<std::string> engine_modules_;                      // digests
   std::once_flag all_noted_;
-  SharedBytes shared_;  // by digest
   std::jthread thread_;
 };
 

@@ -51,6 +51,7 @@ class PreviewsTest : public ::testing::Test {
     previews_.reset();
     previews_ = std::make_unique<Previews>(Previews::World{.files = files_,
                                                            .packages = packages_,
+                                                           .shared = shared_,
                                                            .directory = dir_.path() / "previews",
                                                            .options = options,
                                                            .events = events_,
@@ -104,6 +105,7 @@ class PreviewsTest : public ::testing::Test {
   HostFileSystem files_;
   mist::testing::RecordedEvents events_;
   FileBlobs packages_{files_, dir_.path() / "blobs"};
+  SharedBytes shared_;
   std::string digest_;
   std::array<package::EngineDigest, 1> digests_;
   std::unique_ptr<Previews> previews_;
@@ -143,6 +145,19 @@ TEST_F(PreviewsTest, AnEngineCanNotGrowBeyondItsMemoryAndIsPacked) {
   EXPECT_LT(engine.transfer(), engine.bytes / 10);
   EXPECT_EQ(*encoding::gunzip(**previews_->bytes(engine.packed), 1 << 20), **bytes);
   EXPECT_EQ(*previews_->bytes(engine.packed), *previews_->bytes(engine.packed));
+}
+
+TEST_F(PreviewsTest, ModulesCountWithWhateverElseIsSent) {
+  const Preview preview = made(version_of(kube()));
+  ASSERT_EQ(preview.state, PreviewState::Ready) << preview.problem;
+  const auto module = previews_->bytes(preview.module.digest);
+  ASSERT_TRUE(module.ok());
+  const auto held = shared_.get(
+      "module " + preview.module.digest,
+      []() -> Result<std::uint64_t> { return error(ErrorKind::NotFound, "no size"); },
+      []() -> Result<std::string> { return error(ErrorKind::NotFound, "no bytes"); });
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(*held, *module);
 }
 
 TEST_F(PreviewsTest, SaysWhyThereIsNone) {

@@ -1,7 +1,8 @@
 #pragma once
 // Large bytes that several answers send at the same time are in memory once, for as long as one of them needs
 // them; in all they are bounded, however many different ones slow clients take. That these leave some of it
-// to others is the business of the server that sends them (http::WebServerOptions::shared_bytes). Any thread.
+// to others is the business of the server that sends them (http::WebServerOptions::shared_bytes), which
+// counts all of them together: so one server has one SharedBytes. Any thread.
 
 #include <atomic>
 #include <cstdint>

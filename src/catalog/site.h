@@ -49,6 +49,7 @@ class Site {
     FeedbackStore& feedback;
     PasswordHasher& passwords;
     Blobs& blobs;
+    SharedBytes& shared;  ///< the packages that are sent
     Clock& clock;
     Random& random;
     EventSink& events;
@@ -159,7 +160,6 @@ class Site {
   TokenActions tokens_;
   AccountSite account_pages_;
   IndexTexts index_;
-  SharedBytes packages_;  // by digest
   const std::string openapi_;
   RateLimit reads_, writes_;
 };

@@ -408,7 +408,7 @@ Site::Reply Site::blob(const Call& call) {
     return answer;
   }
   const auto size = [&] { return world_.blobs.size(*digest); };
-  MIST_TRY(answer.shared, packages_.get(text, size, [&] { return world_.blobs.get(*digest); }));
+  MIST_TRY(answer.shared, world_.shared.get(text, size, [&] { return world_.blobs.get(*digest); }));
   // Only all of the bytes are a download: nobody counts up by asking for nothing or for a part of them.
   if (http::find_header(headers, "Range").empty()) downloads_.note(client_of(call.peer), text);
   return answer;

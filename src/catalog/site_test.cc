@@ -82,6 +82,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
             .feedback = *feedback_,
             .passwords = passwords_,
             .blobs = blobs,
+            .shared = shared_,
             .clock = clock_,
             .random = random_,
             .events = events_,
@@ -144,6 +145,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<FeedbackStore> feedback_;
   PasswordHasher passwords_{random_, {.n = 2, .r = 1, .p = 1}};
   FileBlobs blobs_;
+  SharedBytes shared_;
   int woken_ = 0;
   Site site_;
   std::map<std::string, std::string> tokens_;
@@ -749,6 +751,11 @@ TEST_P(SiteTest, APackagesBytesAreReadOnlyToBeSentAndOnceForAllWhoTakeThem) {
     EXPECT_EQ(one.shared, two.shared);
     EXPECT_EQ(*one.shared, bytes);
     EXPECT_EQ(blobs.reads, 1);
+    const auto held = shared_.get(
+        made.digest, []() -> Result<std::uint64_t> { return error(ErrorKind::NotFound, "no size"); },
+        []() -> Result<std::string> { return error(ErrorKind::NotFound, "no bytes"); });
+    ASSERT_TRUE(held.ok()) << "it counts with whatever else is sent";
+    EXPECT_EQ(*held, one.shared);
   }
   EXPECT_EQ(ask_for("GET").content(), bytes);
   EXPECT_EQ(blobs.reads, 2) << "they were still in memory, though nobody took them any more";

@@ -108,8 +108,10 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                           .interval = asked.interval,
                           .most_polls = asked.polls});
   MIST_TRY(const config::Paths paths, own_paths(machine, place.directory));
+  catalog::SharedBytes shared;
   catalog::Previews previews({.files = machine.files,
                               .packages = *data.blobs,
+                              .shared = shared,
                               .directory = place.directory.cache() / "previews",
                               .options = engines_of(machine, paths),
                               .events = machine.log});
@@ -124,6 +126,7 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                       .feedback = *data.feedback,
                       .passwords = passwords,
                       .blobs = *data.blobs,
+                      .shared = shared,
                       .clock = machine.clock,
                       .random = machine.random,
                       .events = machine.log,
