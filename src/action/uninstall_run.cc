@@ -121,7 +121,7 @@ class HookRunner {
     for (PlannedAction& write : plan.writes) {
       const apply::ConflictCause cause = write.refusal.cause;
       if (write.kind != ActionKind::Conflict || cause == apply::ConflictCause::Deleting) continue;
-      // What is the release's own and stays, such as a claim, holds data.
+      // An object of the release's own that stays, such as a claim, holds data.
       const bool foreign = cause == apply::ConflictCause::Foreign;
       write.refusal.hint =
           fmt::format("{}go without the hooks: {}", foreign ? "delete it if nobody needs it, or " : "",

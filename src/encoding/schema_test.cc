@@ -152,7 +152,7 @@ TEST(SchemaDefaults, ComeFromEveryDepth) {
   EXPECT_EQ(to_json(schema_defaults(Value(true))), "{}");
 }
 
-// What packages were given before conditions counted when objects that are given in part are filled.
+// Packages were given these before conditions counted when objects that are given in part are filled.
 TEST(SchemaDefaults, AreThereWhateverTheConditions) {
   const Value schema = *parse_yaml(R"(
 dependentRequired: {db: [other]}
