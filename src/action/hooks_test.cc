@@ -315,6 +315,25 @@ TEST_F(HooksTest, AnAdoptedSecretIsNotReplacedLaterEither) {
   EXPECT_EQ(uid_of("Secret", "key"), uid);
 }
 
+// The upgrade that is undone did not adopt it.
+TEST_F(HooksTest, AnAdoptedSecretOutlivesTheUndoOfALaterUpgrade) {
+  const std::string yaml = secret_hook("pre-install");
+  const std::string uid = put_by_helm(yaml);
+  ASSERT_TRUE(install_now(config_map("a") + yaml, {.allowed = {.adopt = true}}).ok());
+  fail_job("post");
+  ASSERT_FALSE(upgrade_now(config_map("a", "y") + yaml + job("post", "post-upgrade")).ok());
+  cluster.set_after({});
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  for (const std::string value : {"z", "zz"}) {
+    ASSERT_TRUE(upgrade_now(config_map("a", value) + yaml).ok());
+    EXPECT_EQ(uid_of("Secret", "key"), uid);
+  }
+  ASSERT_TRUE(rollback_now(0).ok());
+  EXPECT_EQ(uid_of("Secret", "key"), uid);
+}
+
 TEST_F(HooksTest, ASecretThatTheReleaseMadeIsStillMadeForEachRun) {
   const std::string yaml = secret_hook("pre-install,pre-upgrade");
   ASSERT_TRUE(install_now(config_map("a") + yaml).ok());

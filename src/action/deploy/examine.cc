@@ -47,7 +47,9 @@ bool overwrites_adopted(const Look& look, const apply::PlannedAction& action,
                        action.kind == ActionKind::Replace;
   // A hook that the release is known to have made is recreated; one in place may be from before.
   const bool hook_in_place = look.plan.is_hook(action) && action.kind == ActionKind::Update;
-  const bool from_before = (action.recorded.adopted || hook_in_place) && !deployed.contains(action.key);
+  // The deployed revision's own comparison is without hooks.
+  const bool from_before = (action.recorded.adopted && hook_in_place) ||
+                           ((action.recorded.adopted || hook_in_place) && !deployed.contains(action.key));
   return written && (action.adopting || from_before);
 }
 

@@ -115,22 +115,25 @@ class Planner {
     action.recorded.revision = first_write.recorded.revision;
   }
 
-  // Whether a hook of another moment was adopted by what is undone or gone back over: it is given back.
-  bool was_before(const ObjectKey& key) const {
+  // Whether a hook of another moment was adopted by what is undone or gone back over. One that the deployed
+  // revision has adopted stays the release's.
+  bool is_given_back(const ObjectKey& key) const {
     const auto known = owned_.find(key);
-    return known != owned_.end() && was_before(*known->second);
+    return known != owned_.end() && known->second->adopted && rules_.adopted_in_vain.contains(key);
   }
 
   // The item of a hook of another moment, with what is there of that hook.
   InventoryItem waiting(InventoryItem hook) const {
     const auto known = owned_.find(hook.key);
     const auto live = live_.find(hook.key);
-    if (known == owned_.end() || !known->second->hook || live == live_.end()) return hook;
+    if (known == owned_.end() || live == live_.end()) return hook;
+    if (!known->second->hook && !known->second->adopted) return hook;
     const std::string_view uid = live->second.value.string_at({"metadata", "uid"});
     // By its mark: a run that died may have recreated it.
     if (apply_set_of(live->second.value) != part_of_) return hook;
     hook = *known->second;
     hook.uid = uid;
+    hook.hook = true;
     hook.replacing = hook.retained = false;
     return hook;
   }
@@ -604,7 +607,7 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
   for (const PlannedAction& action : plan.writes) uids.insert(action.uid);
   for (InventoryItem& hook : waiting) {
     if (wanted.contains(hook.key)) continue;
-    if (!planner.was_before(hook.key)) {
+    if (!planner.is_given_back(hook.key)) {
       sleeping.insert(hook.key);
       hook = planner.waiting(std::move(hook));
     }
@@ -612,7 +615,7 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
     uids.insert(plan.waiting.back().uid);
   }
   for (const InventoryItem& item : owned) {
-    if (item.hook && sleeping.contains(item.key)) continue;
+    if ((item.hook || item.adopted) && sleeping.contains(item.key)) continue;
     auto removal = planner.removal(item, wanted);
     if (!removal || (!removal->uid.empty() && !uids.insert(removal->uid).second)) continue;
     plan.removals.push_back(*std::move(removal));
