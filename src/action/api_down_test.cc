@@ -25,7 +25,8 @@ constexpr std::string_view kService =
 class ApiDownTest : public testing::ReleaseWorld {
  protected:
   ApiDownTest() {
-    cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+    cluster.register_kind(
+        {{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "create", "delete"}});
     cluster.register_kind({{"apiregistration.k8s.io", "v1", "APIService"}, "apiservices", false, {"list"}});
   }
   void go_down() { cluster.set_api_down("tally.example.com"); }

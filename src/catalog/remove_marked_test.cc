@@ -83,7 +83,8 @@ TEST_F(RemoveMarkedTest, WhatTheServerRefusesIsNamed) {
 // The server of another package's APIService, or of one that is down: discovery may show its kinds all the
 // same.
 TEST_F(RemoveMarkedTest, AForeignServerThatListsNothingHoldsNobodyUp) {
-  cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  cluster.register_kind(
+      {{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "create", "delete"}});
   for (const ErrorKind kind : {ErrorKind::Retryable, ErrorKind::Timeout}) {
     cluster.set_before({});
     ASSERT_TRUE(install_now(std::string(kPackage)).ok());

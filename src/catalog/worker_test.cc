@@ -412,7 +412,8 @@ TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
 
 TEST_F(WorkerTest, AForeignServerThatListsNothingFailsNoTest) {
   submit({{"map.yaml", std::string(kMap)}, {"role.yaml", std::string(kRole)}});
-  cluster_.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  cluster_.register_kind(
+      {{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "create", "delete"}});
   cluster_.set_before([](const mist::testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
     return error(ErrorKind::Timeout, "cannot list");

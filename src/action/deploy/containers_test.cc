@@ -436,7 +436,8 @@ TEST_F(DefinitionOfOwnersTest, GoesIfNothingKeptIsTheirs) {
 
 // Nothing else tells whether other releases' objects are among what can't be looked at.
 TEST_F(ContainersTest, WhatCannotBeLookedAtKeepsANamespaceUnlessAFlagSaysOtherwise) {
-  cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  cluster.register_kind(
+      {{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "create", "delete"}});
   ASSERT_TRUE(install_now(text({kBase, kNamespace, kInside})).ok());
   cluster.set_api_down("tally.example.com");
   auto plan = plan_uninstall(environment(), id, {}, Context());

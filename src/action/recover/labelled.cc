@@ -30,8 +30,12 @@ struct Place {
   std::string ns;
 };
 
-bool can_list(const kube::ResourceInfo& resource) {
-  return std::ranges::find(resource.verbs, "list") != resource.verbs.end();
+// Objects of a kind that can only be read, such as metrics, are no release's.
+bool may_hold_objects(const kube::ResourceInfo& resource) {
+  const auto can = [&](std::string_view verb) {
+    return std::ranges::find(resource.verbs, verb) != resource.verbs.end();
+  };
+  return can("list") && can("create");
 }
 
 bool names_its_kinds(const release::Anchor* anchor) {
@@ -44,7 +48,7 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
   if (!names_its_kinds(anchor)) {
     MIST_TRY(const std::vector<kube::ResourceInfo> all, environment.client.all_resources(context));
     for (const kube::ResourceInfo& resource : all) {
-      if (can_list(resource)) places.push_back({resource, ""});
+      if (may_hold_objects(resource)) places.push_back({resource, ""});
     }
     return places;
   }
@@ -62,6 +66,18 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
     for (const std::string& ns : namespaces) places.push_back({*resource, ns});
   }
   return places;
+}
+
+// An aggregated API that is down, and of which the server no longer says what kinds it has. Metrics are only
+// read.
+std::optional<kube::DownApi> unseen_api(const std::vector<Place>& places,
+                                        const std::vector<kube::DownApi>& down) {
+  for (const kube::DownApi& each : down) {
+    const bool is_seen = std::ranges::any_of(
+        places, [&](const Place& place) { return place.resource.gvk.group == each.group; });
+    if (!is_seen && !each.group.ends_with("metrics.k8s.io")) return each;
+  }
+  return std::nullopt;
 }
 
 // Of a kind that nobody names and that isn't built in: its server may be anybody's.
@@ -159,6 +175,17 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::map<std::string, std::string> unanswered;               // why, by resource; guarded by mutex
   const bool named = names_its_kinds(anchor);
   const bool leaves_out = !named && unanswered_kinds == Unanswered::LeftOut;
+  if (!named) {
+    MIST_TRY(const std::vector<kube::DownApi> down, environment.client.apis_down(context));
+    if (const auto unseen = unseen_api(places, down)) {
+      Error failure =
+          error(ErrorKind::Retryable, "the API {} doesn't answer ({})", unseen->service(), unseen->because)
+              .with_hint("try again when it does, or delete its APIService");
+      if (!leaves_out) return failure;
+      environment.events.warn(
+          fmt::format("{}: the release's objects of its kinds aren't seen", failure.message));
+    }
+  }
   const Context foreign = leaves_out ? time_for_foreign(context) : context;
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];

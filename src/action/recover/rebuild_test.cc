@@ -293,7 +293,8 @@ TEST_F(RebuildTest, FromLabelsSaysThatItLookedInOneNamespaceOnly) {
 // Its record would name the other kinds alone, and no later look would go beyond these.
 TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAForeignKindCannotBeListed) {
   install();
-  cluster.register_kind({{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "delete"}});
+  cluster.register_kind(
+      {{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "create", "delete"}});
   const auto silent = [](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
     return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
@@ -311,6 +312,19 @@ TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAForeignKindCannotBeListed) {
   const auto rebuilt = from_labels();
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
   EXPECT_EQ(rebuilt->rebuilt->revision.inventory.size(), 2u);
+}
+
+// The server doesn't even say what kinds it has.
+TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAForeignApiIsDown) {
+  install();
+  cluster.register_kind(
+      {{"tally.example.com", "v1", "Tally"}, "tallies", true, {"list", "create", "delete"}});
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  cluster.set_api_down("tally.example.com");
+  EXPECT_EQ(from_labels().error().kind, ErrorKind::Retryable);
+  cluster.set_api_down("");
+  EXPECT_TRUE(from_labels().ok());
 }
 
 TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
