@@ -131,7 +131,7 @@ class Controller::State {
     const SteadyTime began = world_.clock.steady_now();
     Loaded& loaded = revisions_.of(item.blueprint);
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
-    if (!instance) return forget(item, loaded, context);
+    if (!instance) return forget(item, loaded, lock, context);
     if (!is_ours(item)) return revisions_.guard(item.blueprint, true, context);
     const auto blueprint = loaded.blueprint;
     const auto instances = loaded.instances;
@@ -271,11 +271,14 @@ class Controller::State {
     return crypto::sha256(encoding::to_json(reconcile::for_functions(instance), encoding::JsonStyle::Exact));
   }
 
-  Status forget(const Item& item, Loaded& loaded, const Context& context) {
+  Status forget(const Item& item, Loaded& loaded, std::unique_lock<std::mutex>& lock,
+                const Context& context) {
     loaded.forget(item.instance);
     actors_.forget(item);
     late_kinds_.set(item, {});
     memories_.erase(item);
+    // Its place is free, and nobody else may come to see that.
+    if (loaded.answers.waiting()) evaluations_.run(item.blueprint, lock, context);
     return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
                ? revisions_.guard(item.blueprint, false, context)
                : Status();

@@ -66,7 +66,7 @@ Sources::Source Sources::succeeding(const Source& source, const HttpQuestion& qu
 }
 
 void Sources::begin_turn(const Key& key, Source& source) {
-  source.rests = false;
+  source.rests = source.is_overdue = false;
   source.turn = ++turns_;
   source.since = clock_.steady_now();
   add(key);
@@ -117,7 +117,7 @@ void Sources::take_over(const Item& item, Sources& from) {
 bool Sources::answered(const Item& item, const std::string& node) {
   const std::lock_guard lock(mutex_);
   const auto source = sources_.find({item, node});
-  return source != sources_.end() && source->second.has_answered();
+  return source != sources_.end() && source->second.has_answered() && !source->second.is_overdue;
 }
 
 void Sources::work(const std::stop_token& stop) {
@@ -131,20 +131,21 @@ void Sources::work(const std::stop_token& stop) {
   }
 }
 
-// nullopt: nobody asks any more, or it rests. One that has rested long enough is forgotten: what it waits for
-// doesn't come back, and what waits for its answer would wait without end.
+// nullopt: nobody asks any more, or it rests. After one that has rested long enough nobody waits any more:
+// the object that it needs doesn't come back, it seems. If that comes back all the same, the last answer
+// counts.
 std::optional<std::pair<HttpQuestion, std::uint64_t>> Sources::next_turn(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto found = sources_.find(key);
   if (found == sources_.end()) return std::nullopt;
-  const Source& source = found->second;
+  Source& source = found->second;
   if (!source.rests) return std::pair(source.question, source.turn);
   const Duration left = kLongestRest - (clock_.steady_now() - source.since);
   if (left > Duration()) {
     queue_.add(key, left);
     return std::nullopt;
   }
-  sources_.erase(found);
+  source.is_overdue = true;
   wake_(key.first);
   return std::nullopt;
 }

@@ -65,6 +65,7 @@ class Sources {
     std::optional<Value> before = {};  // of an earlier turn, as long as this one has no answer
     bool answered_another = false;     // an earlier question, and this one has no answer yet
     bool rests = false;
+    bool is_overdue = false;  // it rests for so long that nobody waits for it any more
 
     bool is_unanswered() const { return before || !answer.body; }
     bool has_answered() const { return before || answer.body || answered_another; }

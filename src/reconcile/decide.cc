@@ -582,8 +582,9 @@ class Reconciler {
       if (!told(node).keeps_objects() || survey_.wanted(node) == Truth::False ||
           survey_.of(node).made == Facts::Made::Yes)
         continue;
-      Maker& maker =
-          makers_->emplace_back(Maker{told(node).name, survey_.of(node).made == Facts::Made::Failed});
+      // Neither is a value that is known to be missing, for which it might wait for ever.
+      const bool fails = survey_.of(node).made == Facts::Made::Failed || !survey_.of(node).known;
+      Maker& maker = makers_->emplace_back(Maker{told(node).name, fails});
       maker.ids = ids_to_come(node);
       if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, world_);
     }

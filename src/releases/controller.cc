@@ -215,8 +215,10 @@ class Controller::State {
       // Somebody has to learn of it; others may wait for this one to be ready. Writing it again changes
       // nothing else.
       world_.events.warn(told.error().to_line());
-      after.untold = done;
-      again = pause_after(Look{.failed = true}, queue_.failed(key));
+      const ErrorKind why = told.error().kind;
+      // A server that refuses it may refuse it for ever: the Release has to be looked at all the same.
+      if (why == ErrorKind::Retryable || why == ErrorKind::Timeout) after.untold = done;
+      again = pause_after(Look{.failed = true, .wrote = done.wrote}, queue_.failed(key));
     } else if (done.failed) {
       again = pause_after(done, queue_.failed(key));
     } else {
