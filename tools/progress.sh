@@ -7,7 +7,7 @@
 # one saw: the log of a test's step may have such lines, also of this one.
 newest_line() {
   local newest
-  newest=$(ls -t "$1" build/*/build.log 2>/dev/null | grep -v '^build/test-logs/' | head -n 1)
+  newest=$(ls build/*/build.log 2>/dev/null | grep -v '^build/test-logs/' | xargs -r ls -t "$1" 2>/dev/null | head -n 1)
   [[ -n $newest ]] || newest=$1
   [[ -e $newest ]] || return 0
   tail -c 400 "$newest" | tr '\r' '\n' | tr -cd '[:print:]\n' | sed -E 's/^ *([^:]*, [0-9]+ s: *)+//' | grep -v '^ *$' | tail -n 1 || true
