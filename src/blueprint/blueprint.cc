@@ -96,8 +96,9 @@ std::optional<T> kept(Result<T> result, std::vector<Error>& faults) {
   return std::nullopt;
 }
 bool note(Status status, std::vector<Error>& faults) {
-  if (!status.ok()) faults.push_back(std::move(status).error());
-  return status.ok();
+  if (status.ok()) return true;
+  faults.push_back(std::move(status).error());
+  return false;
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ Result<std::shared_ptr<const std::string>> SharedBytes::get(const std::string& n
 }
 
 Status SharedBytes::count(Held& held, std::uint64_t size) const {
-  if ((*sum_ += size) <= most_ || size <= kSmall) {
+  const std::uint64_t sum = *sum_ += size;
+  if (sum <= most_ || size <= kSmall) {
     held.counted = size;
     return {};
   }

@@ -53,8 +53,9 @@ std::optional<std::pair<std::int64_t, int>> attempt_of(std::string_view name) {
   name.remove_prefix(kFirst.size());
   if (name.ends_with(kPrevious)) name.remove_suffix(kPrevious.size());
   std::pair<std::int64_t, int> found;
-  const char* const end = name.data() + name.size();
-  const auto job = std::from_chars(name.data(), end, found.first);
+  const char* const begin = name.data();
+  const char* const end = begin + name.size();
+  const auto job = std::from_chars(begin, end, found.first);
   if (job.ec != std::errc() || job.ptr == end || *job.ptr != '-') return std::nullopt;
   const auto attempt = std::from_chars(job.ptr + 1, end, found.second);
   if (attempt.ec != std::errc() || attempt.ptr != end) return std::nullopt;

@@ -71,7 +71,7 @@ Status TrialRemains::remove_attempt(const ReleaseId& left, const Context& contex
   const auto there = client().get(ref, context);
   if (!there.ok() && there.error().kind == ErrorKind::NotFound) return {};
   if (!there.ok()) return there.error();
-  const Status uninstalled = uninstall(left, Hooks::Skipped, context);
+  Status uninstalled = uninstall(left, Hooks::Skipped, context);
   if (!uninstalled.ok() && uninstalled.error().detail<release::LockHeld>() != nullptr) return uninstalled;
   MIST_TRY_VOID(remove_what_stays({left}, context));
   return remove_namespace(left.ns, uid_of(*there), context);
