@@ -63,14 +63,15 @@ class Comparison {
   Comparison(VersionChanges& changes, Differ& differ) : changes_(changes), differ_(differ) {}
 
   void compare(const Texts& before, const Texts& after) {
-    for (const auto& [object, text] : before)
-      if (!after.contains(object)) add(object, ChangeOf::Removed, [&] { return lines_with('-', text); });
-    for (const auto& [object, text] : after) {
-      const auto was = before.find(object);
+    for (const auto& old : before)
+      if (!after.contains(old.first))
+        add(old.first, ChangeOf::Removed, [&] { return lines_with('-', old.second); });
+    for (const auto& now : after) {
+      const auto was = before.find(now.first);
       if (was == before.end())
-        add(object, ChangeOf::Added, [&] { return lines_with('+', text); });
-      else if (was->second != text)
-        add(object, ChangeOf::Changed, [&] { return differ_.diff(was->second, text); });
+        add(now.first, ChangeOf::Added, [&] { return lines_with('+', now.second); });
+      else if (was->second != now.second)
+        add(now.first, ChangeOf::Changed, [&] { return differ_.diff(was->second, now.second); });
       else
         ++changes_.unchanged;
     }
