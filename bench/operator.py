@@ -457,7 +457,7 @@ def main():
                 say(f"  {peer.name}: {fault}")
                 log = pathlib.Path(run.peer.log.name).read_text()
                 say("    " + "\n    ".join(log.splitlines()[-10:]))
-        # What was measured stays, should the next client take for ever.
+        # Written after each client, so that a hang in the next one loses no figures.
         file.write_text(json.dumps({"clients": clients}, indent=2, ensure_ascii=False) + "\n")
     text = "\n".join(tables(clients, instances))
     file.with_suffix(".md").write_text(f"# Results of `tools/bench-operator.sh`\n\n{text}\n")

@@ -15,6 +15,7 @@
 #include "registry/oci_trust.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
+#include "testing/forwarding_transport.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -24,21 +25,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class Forwarding final : public http::Transport {
- public:
-  explicit Forwarding(http::Transport& to) : to_(to) {}
-  Result<http::Response> send(const http::Request& request, const Context& context) override {
-    return to_.send(request, context);
-  }
-  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
-                                const Context& context) override {
-    return to_.stream(request, piece, context);
-  }
-
- private:
-  http::Transport& to_;
-};
 
 // A chart repository at https://charts.example, and this machine's view of it.
 class HelmRegistry : public ::testing::Test {
@@ -50,7 +36,8 @@ class HelmRegistry : public ::testing::Test {
       return std::nullopt;
     };
     paths = *config::Paths::from_environment(environment, "/usr/bin/mistctl");
-    access = {.transport = [this] { return std::make_unique<Forwarding>(web); }, .environment = environment};
+    access = {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(web); },
+              .environment = environment};
     publish("1.0.0", "one");
     publish("1.2.0", "two");
     publish("2.0.0-rc.1", "three");

@@ -12,6 +12,7 @@
 #include "registry/oci_signatures.h"
 #include "registry/registry.h"
 #include "registry/subchart_source.h"
+#include "testing/forwarding_transport.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -22,21 +23,6 @@ using testing::MemoryRegistry;
 
 const std::string kCode("\0asm\1\0\0\0", 8);
 constexpr std::string_view kShopReference = "oci://reg.example/team/shop";
-
-class ToMemory final : public http::Transport {
- public:
-  explicit ToMemory(http::Transport& inner) : inner_(inner) {}
-  Result<http::Response> send(const http::Request& request, const Context& context) override {
-    return inner_.send(request, context);
-  }
-  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
-                                const Context& context) override {
-    return inner_.stream(request, piece, context);
-  }
-
- private:
-  http::Transport& inner_;
-};
 
 class OciRegistries : public ::testing::Test {
  protected:
@@ -54,7 +40,7 @@ class OciRegistries : public ::testing::Test {
             events,
             paths,
             clock,
-            {.transport = [this] { return std::make_unique<ToMemory>(remote.web); },
+            {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote.web); },
              .environment = [](std::string_view) { return std::nullopt; }}};
   }
   Result<Fetched> fetch(const std::string& rest) {
@@ -273,7 +259,8 @@ class ListedInAChartRepository : public OciRegistries {
     entry = fmt::format("urls: ['{}'], digest: '{}'", url, digest);
     Registries registries(world());
     SubchartSource source(
-        {.registries = registries, .transport = [this] { return std::make_unique<ToMemory>(remote.web); }},
+        {.registries = registries,
+         .transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote.web); }},
         temp.path());
     const ChartDependency locked{"shop", "1.4.0", "https://charts.example"};
     const auto packed = source.fetch(locked, Context());

@@ -11,6 +11,7 @@
 #include "encoding/tar.h"
 #include "package/installation_fault.h"
 #include "registry/oci_fixture.h"
+#include "testing/forwarding_transport.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -19,21 +20,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class ToMemory final : public http::Transport {
- public:
-  explicit ToMemory(http::Transport& inner) : inner_(inner) {}
-  Result<http::Response> send(const http::Request& request, const Context& context) override {
-    return inner_.send(request, context);
-  }
-  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
-                                const Context& context) override {
-    return inner_.stream(request, piece, context);
-  }
-
- private:
-  http::Transport& inner_;
-};
 
 class BuildIndex : public ::testing::Test {
  protected:
@@ -49,8 +35,9 @@ class BuildIndex : public ::testing::Test {
     ASSERT_TRUE(files_.write(dir_.path() / "registry/packages" / below, text).ok());
   }
   render::Packages packages() {
-    const registry::OciAccess access{.transport = [this] { return std::make_unique<ToMemory>(remote_.web); },
-                                     .environment = [](std::string_view) { return std::nullopt; }};
+    const registry::OciAccess access{
+        .transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote_.web); },
+        .environment = [](std::string_view) { return std::nullopt; }};
     return render::Packages({.registries = {files_, processes_, events_, paths_, clock_, access},
                              .transport = {},
                              .engines = {}});

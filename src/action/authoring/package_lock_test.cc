@@ -10,6 +10,7 @@
 #include "http/url.h"
 #include "package/guests_for_tests.h"
 #include "registry/oci_fixture.h"
+#include "testing/forwarding_transport.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -22,21 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using Tag = render::Packages::Tag;
-
-class ToLockRegistry final : public http::Transport {
- public:
-  explicit ToLockRegistry(http::Transport& inner) : inner_(inner) {}
-  Result<http::Response> send(const http::Request& request, const Context& context) override {
-    return inner_.send(request, context);
-  }
-  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
-                                const Context& context) override {
-    return inner_.stream(request, piece, context);
-  }
-
- private:
-  http::Transport& inner_;
-};
 
 constexpr std::string_view kDb = "oci://reg.example/team/db";
 
@@ -70,7 +56,10 @@ class PackageLock : public ::testing::Test {
                         events_,
                         paths_,
                         clock_,
-                        {.transport = [this] { return std::make_unique<ToLockRegistry>(remote_.web); },
+                        {.transport =
+                             [this] {
+                               return std::make_unique<mist::testing::ForwardingTransport>(remote_.web);
+                             },
                          .environment = [](std::string_view) { return std::nullopt; }}},
          .transport = {},
          .engines = {}});

@@ -80,6 +80,19 @@ std::optional<kube::DownApi> unseen_api(const std::vector<Place>& places,
   return std::nullopt;
 }
 
+Status check_apis(const Environment& environment, const std::vector<Place>& places, bool leaves_out,
+                  const Context& context) {
+  MIST_TRY(const std::vector<kube::DownApi> down, environment.client.apis_down(context));
+  const auto unseen = unseen_api(places, down);
+  if (!unseen) return {};
+  Error failure =
+      error(ErrorKind::Retryable, "the API {} doesn't answer ({})", unseen->service(), unseen->because)
+          .with_hint("try again when it does, or delete its APIService");
+  if (!leaves_out) return failure;
+  environment.events.warn(fmt::format("{}: the release's objects of its kinds aren't seen", failure.message));
+  return {};
+}
+
 // Of a kind that nobody names and that isn't built in: its server may be anybody's.
 constexpr auto kLongestForeign = std::chrono::seconds(30);
 
@@ -175,17 +188,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::map<std::string, std::string> unanswered;               // why, by resource; guarded by mutex
   const bool named = names_its_kinds(anchor);
   const bool leaves_out = !named && unanswered_kinds == Unanswered::LeftOut;
-  if (!named) {
-    MIST_TRY(const std::vector<kube::DownApi> down, environment.client.apis_down(context));
-    if (const auto unseen = unseen_api(places, down)) {
-      Error failure =
-          error(ErrorKind::Retryable, "the API {} doesn't answer ({})", unseen->service(), unseen->because)
-              .with_hint("try again when it does, or delete its APIService");
-      if (!leaves_out) return failure;
-      environment.events.warn(
-          fmt::format("{}: the release's objects of its kinds aren't seen", failure.message));
-    }
-  }
+  if (!named) MIST_TRY_VOID(check_apis(environment, places, leaves_out, context));
   const Context foreign = leaves_out ? time_for_foreign(context) : context;
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];
