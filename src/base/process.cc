@@ -88,6 +88,15 @@ std::optional<int> wait_for(pid_t pid) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// What the program started, and left to us when it ended: the first process of a container is everybody's
+// parent in the end, and nobody else takes their status. There are none where another process is that.
+void reap_rest(pid_t group, int flags) {
+  for (;;) {
+    const pid_t ended = ::waitpid(-group, nullptr, flags);
+    if (ended == 0 || (ended < 0 && errno != EINTR)) return;
+  }
+}
+
 // Without taking its status. Where SIGCHLD is ignored, the kernel takes that, and the child is gone at once.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
@@ -214,6 +223,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   const auto abandon = [&](Error failure) {
     ::kill(own_group ? -pid : pid, SIGKILL);
     wait_for(pid);
+    if (own_group) reap_rest(pid, 0);
     return std::move(failure).with_frame(fmt::format("while running {}", command.program));
   };
 
@@ -254,6 +264,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   }
   in.write.reset();
   const std::optional<int> exit_code = wait_for(pid);
+  if (own_group) reap_rest(pid, WNOHANG);
   if (!exit_code)
     return error(ErrorKind::Internal, "{} has ended, and nobody knows how", command.program)
         .with_because("this process ignores SIGCHLD, so the kernel took its exit code");

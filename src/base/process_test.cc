@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -51,6 +53,21 @@ TEST(HostProcessRunner, KillsTheWholeGroupAtTheDeadline) {
                                               Context().with_timeout(std::chrono::milliseconds(80)));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Timeout);
+}
+
+// As the first process of a container has it.
+TEST(HostProcessRunner, LeavesNoZombiesWhereItInheritsTheProgramsChildren) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const auto stopped = HostProcessRunner().run(shell("sleep 1000 & sleep 1000 & sleep 1000"),
+                                               Context().with_timeout(std::chrono::milliseconds(300)));
+  EXPECT_FALSE(stopped.ok());
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  // One that ended before the program did.
+  const auto ended = HostProcessRunner().run(shell("(true &); sleep 0.2"), Context());
+  EXPECT_TRUE(ended.ok());
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 TEST(HostProcessRunner, SaysWhatIsMissing) {
