@@ -89,6 +89,14 @@ func supervise(o options, report reporter, background bool) (err error) {
 
 	previous, _ := s.dir.ReadState() // none or damaged: as if there was none
 	keepData := o.keep && previous.Keep
+	ticks, _ := procs.StartTicks(os.Getpid())
+	s.state = home.State{Phase: home.Starting, Name: o.name, PID: os.Getpid(), StartTicks: ticks,
+		Node: o.node, Nodes: o.nodes, Keep: o.keep, Audit: o.audit, Started: s.began.UTC().Truncate(time.Millisecond)}
+	if keepData { // whoever comes after a crash must know that there is data to keep
+		if err := s.dir.WriteState(s.state); err != nil {
+			return err
+		}
+	}
 	if err := s.dir.Clean(keepData); err != nil {
 		return fmt.Errorf("can't clean %s: %w", s.dir, err)
 	}
@@ -96,9 +104,6 @@ func supervise(o options, report reporter, background bool) (err error) {
 		return err
 	}
 	defer s.log.Close()
-	ticks, _ := procs.StartTicks(os.Getpid())
-	s.state = home.State{Phase: home.Starting, Name: o.name, PID: os.Getpid(), StartTicks: ticks,
-		Node: o.node, Nodes: o.nodes, Keep: o.keep, Audit: o.audit, Started: s.began.UTC().Truncate(time.Millisecond)}
 
 	why, err := s.run(ctx, previous.Port)
 	return s.finish(why, err)

@@ -38,7 +38,8 @@ func (d Dir) survivors() map[string]bool {
 }
 func (d Dir) keptSurvivors() map[string]bool {
 	s := d.survivors()
-	s["etcd"], s["internal"] = true, true
+	// The state says that the data is to be kept.
+	s["etcd"], s["internal"], s["state.json"] = true, true, true
 	return s
 }
 

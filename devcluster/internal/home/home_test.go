@@ -168,7 +168,7 @@ func TestCreateRefusesForeignDirectories(t *testing.T) {
 func TestCleanKeepsWhatItShould(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		d := newDir(t)
-		for _, f := range []string{lockName, "ca.crt", "ca.key", "audit.log", "etcd/x", "internal/y", "log/z"} {
+		for _, f := range []string{lockName, "ca.crt", "ca.key", "audit.log", "state.json", "etcd/x", "internal/y", "log/z"} {
 			os.MkdirAll(filepath.Dir(d.file(f)), 0o700)
 			if err := os.WriteFile(d.file(f), nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -177,7 +177,7 @@ func TestCleanKeepsWhatItShould(t *testing.T) {
 		if err := d.Clean(keep); err != nil {
 			t.Fatal(err)
 		}
-		for f, want := range map[string]bool{lockName: true, "ca.crt": true, "ca.key": true, "audit.log": false, "etcd/x": keep, "internal/y": keep, "log": true, "log/z": false, "internal": true} {
+		for f, want := range map[string]bool{lockName: true, "ca.crt": true, "ca.key": true, "audit.log": false, "state.json": keep, "etcd/x": keep, "internal/y": keep, "log": true, "log/z": false, "internal": true} {
 			if _, err := os.Stat(d.file(f)); (err == nil) != want {
 				t.Errorf("keep=%v: %s: %v", keep, f, err)
 			}
