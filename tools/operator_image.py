@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "devcluster/node"))
 import images  # noqa: E402
@@ -59,6 +60,11 @@ def debian_layer(path, work):
         if deb.name.startswith("ca-certificates_"):
             layer.file(BUNDLE, bundle(deb))
         layer.package(deb)
+        name, version, _ = deb.name.split("_")
+        print(f"  {name} {urllib.parse.unquote(version)}", file=sys.stderr)
+        # Where vulnerability scanners look in images without a package manager.
+        control = subprocess.run(["dpkg-deb", "--field", str(deb)], check=True, stdout=subprocess.PIPE).stdout
+        layer.file(f"var/lib/dpkg/status.d/{name}", control)
     return layer.close()
 
 

@@ -37,6 +37,7 @@ Acquire::Languages "none";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 Acquire::http::Timeout "60";
 Acquire::Retries "3";
+APT::Update::Error-Mode "any";
 """
 
 
