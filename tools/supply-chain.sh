@@ -20,28 +20,36 @@ cargo_deny() {
   rm -rf "$CACHE/cargo/deny"
   "$root/bin/cargo-deny" "$@"
 }
-# deny CHECK...: of each workspace.
+# deny WORKSPACE CHECK...
 deny() {
-  local workspace status=0
-  for workspace in "${WORKSPACES[@]}"; do
-    echo "== $workspace"
-    cargo_deny --locked --manifest-path "$workspace/Cargo.toml" --config "$PWD/deny.toml" check --hide-inclusion-graph "$@" 2>&1 ||
-      status=1
-  done
-  return $status
+  echo "== $1"
+  cargo_deny --locked --manifest-path "$1/Cargo.toml" --config "$PWD/deny.toml" check --hide-inclusion-graph "${@:2}" 2>&1
 }
-skip() { echo "$*"; exit 77; }
+# verdict REASON: what was found counts, wherever a database couldn't be fetched.
+verdict() {
+  ((failed)) && exit 1
+  ((unknown)) && echo "$1" && exit 77
+  exit 0
+}
 
 case ${1:-} in
-  crates) deny bans licenses sources ;;
+  crates)
+    status=0
+    for workspace in "${WORKSPACES[@]}"; do deny "$workspace" bans licenses sources || status=1; done
+    exit $status
+    ;;
   advisories)
-    output=$(deny advisories)
-    status=$?
-    echo "$output"
-    ((status == 0)) && exit 0
-    grep -Eq 'failed to fetch advisory database|unable to (load|fetch) advisory database' <<<"$output" &&
-      skip "RustSec's advisory database can't be fetched from here"
-    exit 1
+    failed=0 unknown=0
+    for workspace in "${WORKSPACES[@]}"; do
+      output=$(deny "$workspace" advisories) && echo "$output" && continue
+      echo "$output"
+      if grep -Eq 'failed to fetch advisory database|unable to (load|fetch) advisory database' <<<"$output"; then
+        unknown=1
+      else
+        failed=1
+      fi
+    done
+    verdict "RustSec's advisory database can't be fetched from here"
     ;;
   go)
     program=$CACHE/govulncheck-$GOVULNCHECK/govulncheck
@@ -49,25 +57,25 @@ case ${1:-} in
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     export GOTOOLCHAIN=local GOWORK=off CGO_ENABLED=0
-    status=0
-    # govulncheck NAME ARGUMENTS...
+    failed=0 unknown=0
+    # govulncheck DIRECTORY ARGUMENTS...
     govulncheck() {
-      local output failed=0
+      local output
       echo "== $1"
-      output=$("$program" "${@:2}" 2>&1) || failed=1
+      output=$(cd "$1" && "$program" "${@:2}" 2>&1) && echo "$output" && return
       echo "$output"
-      ! grep -q 'fetching vulnerabilities' <<<"$output" ||
-        skip "the Go project's vulnerability database can't be fetched from here"
-      return $failed
+      if grep -q 'fetching vulnerabilities' <<<"$output"; then unknown=1; else failed=1; fi
     }
-    (cd engines/yamlfault && govulncheck engines/yamlfault ./...) || status=$?
-    ((status != 77)) || exit 77
-    (cd engines/openpgp && govulncheck engines/openpgp ./...) || status=1
+    govulncheck engines/yamlfault ./...
+    govulncheck engines/openpgp ./...
     # The others are built from a copy of their library's sources with patches.
-    engines/kustomize/stage.sh "$work/kustomize" &&
-      (cd engines/kustomize && GOFLAGS=-modfile=$work/kustomize/engine.mod govulncheck engines/kustomize .) || status=1
-    engines/helm/build.sh --native "$work/helm" && govulncheck engines/helm -mode=binary "$work/helm" || status=1
-    exit $status
+    if engines/kustomize/stage.sh "$work/kustomize"; then
+      GOFLAGS=-modfile=$work/kustomize/engine.mod govulncheck engines/kustomize .
+    else
+      failed=1
+    fi
+    if engines/helm/build.sh --native "$work/helm"; then govulncheck engines/helm -mode=binary "$work/helm"; else failed=1; fi
+    verdict "the Go project's vulnerability database can't be fetched from here"
     ;;
   *)
     echo "usage: tools/supply-chain.sh crates | advisories | go" >&2
