@@ -113,6 +113,8 @@ class Kro(Peer):
     def start(self, plane):
         for file in sorted((self.programs.peers / "kro-crds").glob("*.yaml")):
             plane.kubectl("apply", "--server-side", "-f", file)
+        # Established, a definition may not be served yet: beside 200 others that takes seconds.
+        wait("kro's API is served", lambda: plane.kube.request("GET", "/apis/kro.run/v1alpha1/resourcegraphdefinitions")[0] == 200)
         self.run(plane, [self.programs.peers / "kro", "--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0", *self.flags])
 
     def define(self, kube, kind, plural, length, blocked=False):
