@@ -9,6 +9,7 @@
 #include "action/query/drift.h"
 #include "action/recover/recover.h"
 #include "action/uninstall.h"
+#include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/release_world.h"
 
@@ -47,6 +48,7 @@ constexpr std::string_view kOneChanged =
 class ConversionDownTest : public testing::ReleaseWorld {
  protected:
   ConversionDownTest() {
+    context = Context().with_clock(pauses);
     cluster.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
       if (dead) return error(ErrorKind::Retryable, "the process is gone");
       // It is repaired by another server, or by a CRD that needs none.
@@ -69,13 +71,14 @@ class ConversionDownTest : public testing::ReleaseWorld {
   Result<RecoverReport> from_labels(const Environment& world) {
     RecoverOptions options;
     options.from_labels = true;
-    return recover(world, id, options, Context());
+    return recover(world, id, options, context);
   }
   bool knows_thing() {
     return std::ranges::any_of(now().owned(), [](const apply::InventoryItem& item) {
       return item.key.group_kind.kind == "Thing" && !item.uid.empty();
     });
   }
+  testing::FakeClock pauses;
   std::atomic<bool> down{false}, repairs{true}, dead{false};
   std::atomic<int> still_away{0};  // requests that fail although it was repaired
   std::atomic<bool> only_writes{false};

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/context.h"
@@ -33,6 +34,11 @@ bool SystemClock::sleep(Duration duration, std::stop_token stop) {
   std::unique_lock lock(mutex);
   wake.wait_for(lock, stop, duration, [] { return false; });
   return !stop.stop_requested();
+}
+
+Clock& machine_clock() {
+  static SystemClock clock;
+  return clock;
 }
 
 std::string format_time(WallTime time) {
@@ -112,11 +118,16 @@ Context Context::with_guard(std::function<Status()> guard) const {
 
 Status Context::check() const {
   if (stop_.stop_requested()) return error(ErrorKind::Cancelled, "stopped on request");
-  if (deadline_ && std::chrono::steady_clock::now() >= *deadline_)
-    return error(ErrorKind::Timeout, "the time allowed is over");
+  if (deadline_ && now() >= *deadline_) return error(ErrorKind::Timeout, "the time allowed is over");
   for (const Guard* guard = guard_.get(); guard != nullptr; guard = guard->others.get())
     MIST_TRY_VOID(guard->ask());
   return {};
+}
+
+Status Context::pause(Duration duration) const {
+  MIST_TRY_VOID(check());
+  clock_->sleep(std::min(duration, remaining().value_or(duration)), stop_);
+  return check();
 }
 
 }  // namespace mist

@@ -47,6 +47,8 @@ class SystemClock final : public Clock {
   BootTime boot_now() const override { return BootClock::now(); }
   bool sleep(Duration duration, std::stop_token stop) override;
 };
+/// The one that a Context waits by unless it is told another.
+Clock& machine_clock();
 
 /// RFC 3339 in UTC with seconds, "2026-03-01T09:30:00Z", as metav1.Time prints it.
 std::string format_time(WallTime time);

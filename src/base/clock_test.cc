@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -52,6 +53,26 @@ TEST(Contexts, EndWhenOneOfTheirGuardsSaysSo) {
   theirs = true;
   mine = false;
   EXPECT_FALSE(both.check().ok());
+}
+
+TEST(Contexts, WaitAndEndByTheClockThatTheyAreGiven) {
+  testing::FakeClock clock;
+  const Context context = Context().with_clock(clock).with_timeout(1h);
+  EXPECT_TRUE(context.pause(40min).ok());
+  EXPECT_EQ(context.remaining(), 20min);
+  EXPECT_EQ(context.pause(40min).error().kind, ErrorKind::Timeout);
+  EXPECT_EQ(context.pause(40min).error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(clock.sleeps(), ::testing::ElementsAre(40min, 20min));
+}
+
+TEST(Contexts, ThatAreStoppedDoNotPause) {
+  testing::FakeClock clock;
+  std::stop_source stop;
+  const Context context = Context(stop.get_token()).with_clock(clock);
+  EXPECT_TRUE(context.pause(1s).ok());
+  stop.request_stop();
+  EXPECT_EQ(context.pause(1s).error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(clock.slept(), 1s);
 }
 
 TEST(Time, PrintsAgesAsKubectlDoes) {

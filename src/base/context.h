@@ -1,5 +1,6 @@
 #pragma once
-// The argument of every blocking call: when to give up and who may stop it. Copy it freely; any thread.
+// The argument of every blocking call: when to give up, who may stop it, and by which clock it waits. Copy it
+// freely; any thread.
 
 #include <functional>
 #include <memory>
@@ -19,6 +20,18 @@ class Context {
   const std::stop_token& stop() const { return stop_; }
   std::optional<SteadyTime> deadline() const { return deadline_; }
 
+  /// The same without a deadline, on another clock than the machine's: what is called with it waits and gives
+  /// up by that one. For work on fakes; sockets and processes know the machine's clock only. `clock` must
+  /// outlive the context and its copies.
+  Context with_clock(Clock& clock) const {
+    Context result = *this;
+    result.clock_ = &clock;
+    result.deadline_.reset();
+    return result;
+  }
+  /// By its clock.
+  SteadyTime now() const { return clock_->steady_now(); }
+
   /// The same, ending at the earlier of both deadlines.
   Context with_deadline(SteadyTime deadline) const {
     Context result = *this;
@@ -26,8 +39,7 @@ class Context {
     return result;
   }
   Context with_timeout(Duration timeout) const {
-    return with_deadline(std::chrono::steady_clock::now() +
-                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout));
+    return with_deadline(now() + std::chrono::duration_cast<SteadyTime::duration>(timeout));
   }
   /// The same deadline, another stop token.
   Context with_stop(std::stop_token stop) const {
@@ -43,16 +55,21 @@ class Context {
   /// Time that is left, never negative; nullopt: no deadline.
   std::optional<Duration> remaining() const {
     if (!deadline_) return std::nullopt;
-    const auto left = *deadline_ - std::chrono::steady_clock::now();
+    const auto left = *deadline_ - now();
     return left.count() > 0 ? left : Duration::zero();
   }
 
   /// Cancelled when stopped, Timeout when the deadline passed, else what a guard says.
   Status check() const;
 
+  /// Sleeps that long, or until the context ends, and says whether the work goes on, as check() does. Doesn't
+  /// begin to sleep when it has ended already.
+  Status pause(Duration duration) const;
+
  private:
   struct Guard;
 
+  Clock* clock_ = &machine_clock();
   std::stop_token stop_;
   std::optional<SteadyTime> deadline_;
   std::shared_ptr<const Guard> guard_;

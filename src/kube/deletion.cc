@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "kube/api_failure.h"
 
 namespace mist::kube {
@@ -50,8 +49,7 @@ Result<Deletion> delete_object(Client& client, const ObjectRef& ref, const Doome
         // At the very version that it was refused for, that was for another reason.
         const bool changed =
             refusal->kind == ErrorKind::Conflict && version != options.resource_version && !version.empty();
-        if (!changed || tries > kMostDeletes + 1 || !SystemClock().sleep(pause, context.stop()))
-          return *std::move(refusal);
+        if (!changed || tries > kMostDeletes + 1 || !context.pause(pause).ok()) return *std::move(refusal);
         pause = std::min(pause * 2, kLongestLookPause);
       }
       const bool known = version == doomed.resource_version;

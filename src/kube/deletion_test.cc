@@ -9,6 +9,7 @@
 
 #include "encoding/yaml.h"
 #include "kube/api_failure.h"
+#include "testing/fake_clock.h"
 #include "testing/fake_cluster.h"
 
 namespace mist::kube {
@@ -31,9 +32,8 @@ class DeletionTest : public ::testing::Test {
                     metadata, data)));
   }
   bool there() const { return cluster.has("ConfigMap", "default", "a"); }
-  Result<Deletion> remove(const Context& context = {}) {
-    return delete_object(cluster, ref, doomed, context);
-  }
+  Result<Deletion> remove() { return remove(Context().with_clock(clock)); }
+  Result<Deletion> remove(const Context& context) { return delete_object(cluster, ref, doomed, context); }
   std::vector<std::string> verbs() const {
     std::vector<std::string> all;
     for (const FakeCall& call : cluster.calls()) all.push_back(call.verb);
@@ -41,6 +41,7 @@ class DeletionTest : public ::testing::Test {
   }
 
   FakeCluster cluster;
+  testing::FakeClock clock;
   const ObjectRef ref{{{"", "v1", "ConfigMap"}, "configmaps", true, {}}, "default", "a"};
   Doomed doomed;
 };
@@ -107,6 +108,8 @@ TEST_F(DeletionTest, WhatChangesAllTheTimeGoesByItsUidInTheEnd) {
   EXPECT_EQ(*remove(), Deletion::Gone);
   EXPECT_FALSE(there());
   EXPECT_GT(asked, 10);
+  EXPECT_EQ(clock.sleeps().front(), std::chrono::milliseconds(5));
+  EXPECT_EQ(clock.sleeps().back(), std::chrono::milliseconds(200));
 }
 
 TEST_F(DeletionTest, WhatChangesAllTheTimeStaysAsSoonAsItMay) {

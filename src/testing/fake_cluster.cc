@@ -508,10 +508,9 @@ Status FakeCluster::watch(const ResourceInfo& resource, const ListOptions& optio
                             context, [&]() -> Status { return {}; }));
     } else {
       std::unique_lock lock(state_->mutex);
-      const auto until = std::min(context.deadline().value_or(SteadyTime::max()),
-                                  std::chrono::steady_clock::now() + std::chrono::milliseconds(100));
-      state_->changed.wait_until(lock, context.stop(), until,
-                                 [&] { return state_->store.version() > version; });
+      constexpr Duration kLook = std::chrono::milliseconds(100);
+      state_->changed.wait_for(lock, context.stop(), std::min(context.remaining().value_or(kLook), kLook),
+                               [&] { return state_->store.version() > version; });
       if (version < state_->store.oldest_version()) {
         listing = true;  // 410 Gone
         continue;

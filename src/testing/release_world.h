@@ -49,21 +49,21 @@ class ReleaseWorld : public ::testing::Test {
   }
 
   Result<action::DeployReport> install_now(std::string yaml, const action::DeployOptions& options = {}) {
-    return deploy(environment(), id, action::install_intent(rendering(std::move(yaml))), options, Context());
+    return deploy(environment(), id, action::install_intent(rendering(std::move(yaml))), options, context);
   }
   Result<action::DeployReport> upgrade_now(std::string yaml, const action::DeployOptions& options = {}) {
-    return deploy(environment(), id, action::upgrade_intent(rendering(std::move(yaml))), options, Context());
+    return deploy(environment(), id, action::upgrade_intent(rendering(std::move(yaml))), options, context);
   }
   Result<action::DeployReport> rollback_now(std::optional<int> to = {},
                                             const action::DeployOptions& options = {}) {
     const action::Environment world = environment();
-    return deploy(world, id, action::rollback_intent(world, to, Context()), options, Context());
+    return deploy(world, id, action::rollback_intent(world, to, context), options, context);
   }
   Result<action::UninstallReport> uninstall_now(const action::UninstallOptions& options = {}) {
-    MIST_TRY(action::UninstallPlan plan, plan_uninstall(environment(), id, options, Context()));
-    return uninstall(environment(), std::move(plan), options, Context());
+    MIST_TRY(action::UninstallPlan plan, plan_uninstall(environment(), id, options, context));
+    return uninstall(environment(), std::move(plan), options, context);
   }
-  action::ReleaseState now() { return *read_release(environment(), id, Context()); }
+  action::ReleaseState now() { return *read_release(environment(), id, context); }
 
   FakeCluster cluster;
   SystemClock clock;
@@ -71,6 +71,7 @@ class ReleaseWorld : public ::testing::Test {
   SystemRandom random;
   NullEventSink events;
   release::ReleaseId id{"default", "web"};
+  Context context;  ///< of the actions above
   int renders = 0;  ///< how often rendering() was asked
 };
 

@@ -13,6 +13,7 @@
 #include "testing/api_refusal.h"
 #include "testing/client_with_logs.h"
 #include "testing/definition.h"
+#include "testing/fake_clock.h"
 #include "testing/plan_of.h"
 #include "testing/yaml.h"
 
@@ -195,6 +196,23 @@ TEST_F(Outdated, AnObjectThatChangedSinceTheLookIsLookedAtAgain) {
   EXPECT_EQ(live().string_at({"data", "a"}), "2");
   EXPECT_EQ(cluster.count("apply"), 2U);
   EXPECT_EQ(cluster.count("get"), 1U);
+}
+
+TEST_F(Outdated, AnObjectThatChangesAtEachLookIsGivenUpAfterAMoment) {
+  int writes = 0;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply") return std::nullopt;
+    Value changed = live();
+    changed["metadata"]["annotations"].set("example.com/seen", fmt::to_string(++writes));
+    cluster.put(changed, "controller");
+    return std::nullopt;
+  });
+  testing::FakeClock clock;
+  const Execution done = execute_writes(cluster, plan, {}, events, Context().with_clock(clock));
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.failure->kind, ErrorKind::Conflict);
+  EXPECT_EQ(writes, 55);
+  EXPECT_EQ(clock.slept(), std::chrono::milliseconds(20 + 40 + 80 + 160 + 50 * 200));
 }
 
 // It would be recorded as deployed, and be gone once its finalizer is.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/clock.h"
 #include "base/context.h"
 
 namespace mist::apply {
@@ -18,9 +17,9 @@ class Moment {
 
   /// Sleeps, longer each time. False: it is over, or the work is stopped.
   bool pause() {
-    if (++tries_ > kMostTries || !SystemClock().sleep(pause_, context_.stop())) return false;
+    if (++tries_ > kMostTries || !context_.pause(pause_).ok()) return false;
     pause_ = std::min(pause_ * 2, std::chrono::milliseconds(200));
-    return context_.check().ok();
+    return true;
   }
 
  private:

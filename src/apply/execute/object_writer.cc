@@ -287,8 +287,7 @@ class ObjectWriter::Sending {
       const Error& failure = applied.error();
       if (failure.kind != ErrorKind::Retryable && failure.kind != ErrorKind::Timeout) return applied;
       if (failure.kind == ErrorKind::Retryable) last = failure.because;
-      const bool more = limited.check().ok() && SystemClock().sleep(kPauseToConvert, limited.stop());
-      if (more && limited.check().ok()) continue;
+      if (limited.pause(kPauseToConvert).ok()) continue;
       Error late = error(ErrorKind::Timeout, "{} could not be written within {} s", action.key.display(),
                          std::chrono::duration_cast<std::chrono::seconds>(options_.edge_timeout).count())
                        .with_because(last);

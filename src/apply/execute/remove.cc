@@ -220,7 +220,7 @@ class Remover {
       MIST_TRY_VOID(context_.check());
       const bool passes =
           live.error().kind == ErrorKind::Retryable || live.error().kind == ErrorKind::Timeout;
-      if (passes && SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
+      if (passes && limited.pause(kPauseToConvert).ok()) continue;
       if (const auto webhook = conversion_webhook(client_, *resource, context_))
         return unconverted(live.error(), *webhook);
       return live.error();
@@ -266,7 +266,7 @@ class Remover {
       if (!resource.ok() || !*resource) return removed;
       const auto webhook = conversion_webhook(client_, **resource, context_);
       if (!webhook) return removed;
-      if (SystemClock().sleep(kPauseToConvert, limited.stop()) && limited.check().ok()) continue;
+      if (limited.pause(kPauseToConvert).ok()) continue;
       return unconverted(removed.error(), *webhook);
     }
   }
@@ -277,8 +277,7 @@ class Remover {
       Status removed = remove_as_served(removal, until_gone, why_it_stays, held);
       // Discovery was out of date: the kind is gone, or served in other versions.
       if (removed.ok() || !kube::is_not_served(removed.error()) || tries == kTriesToAgree) return removed;
-      SystemClock().sleep(kPauseToAgree, context_.stop());
-      MIST_TRY_VOID(context_.check());
+      MIST_TRY_VOID(context_.pause(kPauseToAgree));
     }
   }
 

@@ -95,8 +95,7 @@ class Observer {
       now.resource = *resource;
       Status seen = see(now, context_);
       if (seen.ok() || !kube::is_not_served(seen.error()) || tries == kTriesToAgree) return seen;
-      SystemClock().sleep(kPauseToAgree, context_.stop());
-      MIST_TRY_VOID(context_.check());
+      MIST_TRY_VOID(context_.pause(kPauseToAgree));
     }
   }
 

@@ -369,7 +369,7 @@ class ObjectWaits::Impl {
   // The watch ended: because time is up for some, because somebody joined, or for good. Under the lock.
   void end_after(Group& group, const Error& cause, std::vector<Ended>& ended) {
     const Status whole = context_.check();
-    const SteadyTime now = std::chrono::steady_clock::now();
+    const SteadyTime now = context_.now();
     std::erase_if(group.pending, [&](Pending& pending) {
       const bool late = pending.deadline <= now || (!whole.ok() && whole.error().kind == ErrorKind::Timeout);
       std::string detail = pending.detail();

@@ -161,19 +161,14 @@ void PodWatch::begin_next() {
   }
 }
 
-void PodWatch::pause(Duration duration, const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, stop, duration, [] { return false; });
-}
-
 void PodWatch::watch(const Followed& followed, const std::stop_token& stop) {
   const Context context = context_.with_stop(stop);
   PodTrouble told;
   const auto tell = [&](PodTrouble now) {
     if (now != told) tell_(followed.key, told = std::move(now));
   };
-  pause(patience_, stop);
-  while (context.check().ok()) {
+  bool more = context.pause(patience_).ok();
+  while (more) {
     SeenPods seen;
     bool listed = false;
     const Status watched = client_.watch(
@@ -193,7 +188,7 @@ void PodWatch::watch(const Followed& followed, const std::stop_token& stop) {
     // Another try of the same, with another generated name, is no news.
     PodTrouble now = last_warning(client_, followed.key.ns, followed.uid, context);
     if (now.cause != told.cause || now.text.empty()) tell(std::move(now));
-    pause(kWithoutPods, stop);
+    more = context.pause(kWithoutPods).ok();
   }
 }
 

@@ -3,7 +3,6 @@
 // scheduler say of an image, a crash or a missing node stands in the Pods, long before the workload's own
 // status says anything.
 
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <map>
@@ -70,14 +69,12 @@ class PodWatch {
     std::string uid;
   };
   void watch(const Followed& followed, const std::stop_token& stop);
-  void pause(Duration duration, const std::stop_token& stop);
 
   kube::Client& client_;
   const Tell tell_;
   const Context context_;
   const Duration patience_;
   std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::list<Followed> queue_;                                // guarded by mutex_
   std::map<apimachinery::ObjectKey, std::jthread> running_;  // guarded by mutex_
   std::list<std::jthread> ended_;  // were told to stop; joined in the destructor; guarded by mutex_

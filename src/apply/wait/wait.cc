@@ -153,7 +153,7 @@ class Waiting {
   void fail(Error failure) {
     if (failure_) return;
     failure_ = std::move(failure);
-    failed_at_ = std::chrono::steady_clock::now();
+    failed_at_ = context_.now();
   }
 
   // Nothing, where the cluster is to blame.
