@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <ranges>
 
 #include "action/deploy/containers.h"
 #include "action/deploy/late_writes.h"
 #include "action/deploy/recorded_options.h"
 #include "apply/execute/remove.h"
 #include "apply/marks.h"
+#include "apply/plan/desired.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/replacement.h"
 #include "apply/plan/settle.h"
@@ -72,38 +74,54 @@ class OwnedItems {
   std::map<std::string, const InventoryItem*> by_uid_;
 };
 
-using ObjectsByKey = std::map<ObjectKey, const RenderedObject*>;
+using FoundObject = Result<std::optional<RenderedObject>>;
 
-ObjectsByKey objects_by_key(const Revision& revision) {
-  ObjectsByKey objects;
-  for (const RenderedObject& each : revision.objects) objects.emplace(each.object.key(), &each);
-  return objects;
-}
+// The objects of one revision, as it applied them.
+class AppliedObjects {
+ public:
+  AppliedObjects(const ReleaseId& id, const Revision& revision) : id_(&id), revision_(&revision) {
+    for (const RenderedObject& each : revision.objects) objects_.emplace(each.object.key(), &each);
+  }
 
-const RenderedObject* find_object(const ObjectsByKey& objects, const ObjectKey& key) {
-  const auto found = objects.find(key);
-  return found == objects.end() ? nullptr : found->second;
-}
+  int number() const { return revision_->number; }
+
+  FoundObject find(const Environment& environment, const ObjectKey& key, const Context& context) const {
+    if (const auto found = objects_.find(key); found != objects_.end()) return std::optional(*found->second);
+    // Hooks are recorded as they were rendered.
+    for (const RenderedObject& hook : revision_->hooks) {
+      if (hook.object.gvk().group_kind() != key.group_kind || hook.object.name() != key.name) continue;
+      MIST_TRY(std::vector<apply::DesiredObject> prepared,
+               apply::prepare({hook}, *id_, environment.client, context));
+      if (prepared.front().key == key) return std::optional(std::move(prepared.front().rendered));
+    }
+    return std::optional<RenderedObject>();
+  }
+
+ private:
+  const ReleaseId* id_;
+  const Revision* revision_;
+  std::map<ObjectKey, const RenderedObject*> objects_;
+};
 
 // The objects to be written so that they are the other release's again.
 class RecordedObjects {
  public:
-  RecordedObjects(const ReleaseState& theirs, const ReleaseState& ours) : theirs_(theirs) {
-    for (const Revision& revision : theirs.unfinished)
-      unfinished_.emplace_back(revision.number, objects_by_key(revision));
-    if (theirs.deployed) deployed_ = objects_by_key(*theirs.deployed);
-    for (const Revision& revision : ours.unfinished) {
-      for (const auto& [key, object] : objects_by_key(revision)) ours_.insert_or_assign(key, object);
-    }
+  RecordedObjects(const Environment& environment, const ReleaseState& theirs, const ReleaseState& ours)
+      : environment_(environment), theirs_(theirs) {
+    for (const Revision& revision : theirs.unfinished) unfinished_.emplace_back(theirs.id, revision);
+    if (theirs.deployed) deployed_.emplace(theirs.id, *theirs.deployed);
+    for (const Revision& revision : ours.unfinished) ours_.emplace_back(ours.id, revision);
   }
 
-  std::optional<RenderedObject> find(const InventoryItem& item) const {
-    if (const RenderedObject* recorded = recorded_object(item)) return *recorded;
-    const RenderedObject* written = find_object(ours_, item.key);
-    if (written == nullptr) return std::nullopt;
+  FoundObject find(const InventoryItem& item, const Context& context) const {
+    if (const AppliedObjects* const last = last_applied(item)) {
+      FoundObject recorded = last->find(environment_, item.key, context);
+      if (!recorded.ok() || *recorded) return recorded;
+    }
     // An object that a release only retains isn't in its record: it goes back as it is now, by its marks.
-    RenderedObject marked = *written;
-    encoding::Value& metadata = marked.object.mutable_value()["metadata"];
+    MIST_TRY(std::optional<RenderedObject> marked, written(item.key, context));
+    if (!marked) return marked;
+    encoding::Value& metadata = marked->object.mutable_value()["metadata"];
     metadata["labels"].set(apply::kPartOfLabel, apply::apply_set_id(theirs_.id));
     metadata["labels"].set(apply::kNameLabel, theirs_.id.name);
     metadata["annotations"].set(apply::kReleaseAnnotation, theirs_.id.display());
@@ -111,20 +129,28 @@ class RecordedObjects {
   }
 
  private:
-  // As the revision made it that last changed it; if that isn't at hand, as it is deployed: it is the same
-  // then.
-  const RenderedObject* recorded_object(const InventoryItem& item) const {
-    for (const auto& [number, objects] : unfinished_) {
-      if (number == item.revision) return find_object(objects, item.key);
-    }
-    if (theirs_.deployed) return find_object(deployed_, item.key);
-    return unfinished_.empty() ? nullptr : find_object(unfinished_.back().second, item.key);
+  // The revision that last changed it; if that isn't at hand, the deployed one: it is the same there.
+  const AppliedObjects* last_applied(const InventoryItem& item) const {
+    const auto changed = std::ranges::find(unfinished_, item.revision, &AppliedObjects::number);
+    if (changed != unfinished_.end()) return &*changed;
+    if (deployed_) return &*deployed_;
+    return unfinished_.empty() ? nullptr : &unfinished_.back();
   }
 
+  // As our latest unfinished revision wrote it.
+  FoundObject written(const ObjectKey& key, const Context& context) const {
+    for (const AppliedObjects& each : ours_ | std::views::reverse) {
+      FoundObject found = each.find(environment_, key, context);
+      if (!found.ok() || *found) return found;
+    }
+    return std::optional<RenderedObject>();
+  }
+
+  const Environment& environment_;
   const ReleaseState& theirs_;
-  std::vector<std::pair<int, ObjectsByKey>> unfinished_;
-  ObjectsByKey deployed_;
-  ObjectsByKey ours_;  // as our latest unfinished revision wrote them
+  std::vector<AppliedObjects> unfinished_;
+  std::optional<AppliedObjects> deployed_;
+  std::vector<AppliedObjects> ours_;
 };
 
 // One object on its way back.
@@ -478,7 +504,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
     const Other& other = others_[i];
     if (is_uninstalling(other.state)) continue;
     const OwnedItems theirs(other.state);
-    const RecordedObjects recorded(other.state, state);
+    const RecordedObjects recorded(environment, other.state, state);
     const bool force = options.force_conflicts ||
                        (other.state.deployed && other.state.deployed->options.is_true_at("forceConflicts"));
     for (const PlannedAction& removal : removals) {
@@ -486,7 +512,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
       const InventoryItem* const known = theirs.find(removal);
       const bool same = known != nullptr && known->uid == removal.uid;
       if (known == nullptr || (!same && removal.recorded.taken_from.empty())) continue;
-      const std::optional<RenderedObject> rendered = recorded.find(*known);
+      MIST_TRY(const std::optional<RenderedObject> rendered, recorded.find(*known, context));
       if (!rendered) continue;
       encoding::Value object = apply::with_version(*rendered, known->revision);
       object["metadata"].set("uid", removal.uid);

@@ -12,6 +12,7 @@
 #include "action/query/status.h"
 #include "action/recover/recover.h"
 #include "apply/marks.h"
+#include "base/text.h"
 #include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
 #include "testing/release_world.h"
@@ -233,6 +234,78 @@ TEST_F(TakeOverTest, AFailedUpgradeThatIsRolledBackGivesBack) {
   EXPECT_EQ(value("mine"), "1");
   EXPECT_THAT(inventory(id), ElementsAre("mine"));
   theirs_is_whole();
+}
+
+// A Secret of a hook that ran for the first time when ours took it: our deployed revision only names it.
+class TakenHookTest : public TakeOverTest {
+ protected:
+  static constexpr std::string_view kHook = "helm.sh/hook: 'pre-install,pre-upgrade'";
+
+  Render chart(std::string_view value, std::string_view annotation, const std::string& others) {
+    return rendering(
+        fmt::format("{{apiVersion: v1, kind: Secret, metadata: {{name: key, annotations: {{{}}}}}, "
+                    "stringData: {{key: {}}}}}\n{}",
+                    annotation, value, others),
+        {"test:1", "test", "1", "sha256:1", "helm"});
+  }
+  void install_both(std::string_view annotation_of_theirs) {
+    const auto first =
+        deploy(environment(), theirs,
+               install_intent(chart("theirs", annotation_of_theirs, valued_map("one", "1"))), {}, Context());
+    ASSERT_TRUE(first.ok()) << first.error().to_line();
+    const auto second =
+        deploy(environment(), id, install_intent(chart("ours", kHook, valued_map("mine", "1"))),
+               {.no_hooks = true}, Context());
+    ASSERT_TRUE(second.ok()) << second.error().to_line();
+  }
+  void fail_to_take(const DeployOptions& options) {
+    refuse("zzz");
+    const auto failed = deploy(
+        environment(), id, upgrade_intent(chart("ours", kHook, valued_map("zzz", "1"))), options, Context());
+    ASSERT_FALSE(failed.ok());
+    cluster.set_before({});
+  }
+  std::string key() {
+    const auto secret = cluster.find("Secret", "default", "key");
+    return secret ? std::string(secret->string_at({"data", "key"})) : "absent";
+  }
+  void is_given_back(std::string_view annotation_of_theirs) {
+    EXPECT_EQ(owner("key", "Secret"), "default/theirs");
+    EXPECT_EQ(key(), base64_encode("theirs"));
+    const auto upgraded =
+        deploy(environment(), theirs,
+               upgrade_intent(chart("theirs", annotation_of_theirs, valued_map("one", "2"))), {}, Context());
+    ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+    ASSERT_TRUE(uninstall_now().ok());
+    EXPECT_EQ(owner("key", "Secret"), "default/theirs");
+  }
+};
+
+TEST_F(TakenHookTest, IsGivenBackWhenTheUpgradeIsUndone) {
+  install_both("a: b");
+  fail_to_take(taking());
+  ASSERT_EQ(owner("key", "Secret"), "default/web");
+  ASSERT_EQ(key(), base64_encode("ours"));
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  is_given_back("a: b");
+}
+
+TEST_F(TakenHookTest, IsGivenBackWhenTheUpgradeUndoesItself) {
+  install_both("a: b");
+  DeployOptions options = taking();
+  options.rollback_on_failure = true;
+  fail_to_take(options);
+  is_given_back("a: b");
+}
+
+TEST_F(TakenHookTest, IsGivenBackToAReleaseOfWhichItIsAHookToo) {
+  install_both(kHook);
+  fail_to_take(taking());
+  ASSERT_EQ(owner("key", "Secret"), "default/web");
+  const auto undone = undo_now();
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  is_given_back(kHook);
 }
 
 TEST_F(TakeOverTest, NeitherUninstallNorAnotherUpgradeDeletesWhatWasNeverQuiteTaken) {

@@ -115,11 +115,13 @@ class Planner {
     action.recorded.revision = first_write.recorded.revision;
   }
 
-  // Whether a hook of another moment was adopted by what is undone or gone back over. One that the deployed
-  // revision has adopted stays the release's.
+  // Whether a hook of another moment was adopted, or taken over, by what is undone or gone back over. One
+  // that the deployed revision has adopted stays the release's.
   bool is_given_back(const ObjectKey& key) const {
     const auto known = owned_.find(key);
-    return known != owned_.end() && known->second->adopted && rules_.adopted_in_vain.contains(key);
+    if (known == owned_.end() || !known->second->adopted) return false;
+    const bool taken = rules_.allowed.keep_adopted && !known->second->taken_from.empty();
+    return taken || rules_.adopted_in_vain.contains(key);
   }
 
   // The item of a hook of another moment, with what is there of that hook.
