@@ -485,6 +485,29 @@ TEST_F(DrawnTest, NorIsThatOfAHookByALaterUpgrade) {
   EXPECT_EQ(live("password").size(), 24u);
 }
 
+// It can't be changed in place, so the upgrade replaces it.
+TEST_F(DrawnTest, NorIsThatOfAHookWhereItIsReplaced) {
+  engine = "helm";
+  const auto hook = [](const std::string& password) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n"
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: "
+        "'pre-install,pre-upgrade', mistletoe.dev/replace: 'true'}}}}, immutable: true, "
+        "stringData: {{password: {}}}}}",
+        password);
+  };
+  put_secret("of-helm");
+  const auto adopted = adopt_now([&](Draws&) { return hook("of-helm"); });
+  ASSERT_TRUE(adopted.ok()) << adopted.error().to_line();
+  const auto drawn = [&](Draws& draws) { return hook(draws.password("db")); };
+  EXPECT_THAT(refusal(upgrade_now(drawn)), HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_EQ(live("password"), "of-helm");
+  const auto rotated = upgrade_now(drawn, {.names = {"db"}});
+  ASSERT_TRUE(rotated.ok()) << rotated.error().to_line();
+  EXPECT_EQ(rotated->plan.writes[0].kind, apply::ActionKind::Replace);
+  EXPECT_EQ(live("password").size(), 24u);
+}
+
 TEST_F(DrawnTest, ASecretOfAFailedFirstInstallIsFinished) {
   fail_after_writing("db");
   ASSERT_FALSE(install_now(kDatabase).ok());

@@ -45,10 +45,11 @@ bool overwrites_adopted(const Look& look, const apply::PlannedAction& action,
   using apply::ActionKind;
   const bool written = action.kind == ActionKind::Adopt || action.kind == ActionKind::Update ||
                        action.kind == ActionKind::Replace;
+  const bool hook = look.plan.is_hook(action);
   // A hook that the release is known to have made is recreated; one in place may be from before.
-  const bool hook_in_place = look.plan.is_hook(action) && action.kind == ActionKind::Update;
+  const bool hook_in_place = hook && action.kind == ActionKind::Update;
   // The deployed revision's own comparison is without hooks.
-  const bool from_before = (action.recorded.adopted && hook_in_place) ||
+  const bool from_before = (action.recorded.adopted && hook) ||
                            ((action.recorded.adopted || hook_in_place) && !deployed.contains(action.key));
   return written && (action.adopting || from_before);
 }
