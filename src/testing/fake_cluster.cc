@@ -27,7 +27,8 @@ struct FakeCluster::State {
   FakeStore store;
   FakeFault before, after;
   std::vector<FakeCall> calls;
-  std::string down;                          // a group
+  std::string down;  // a group
+  DownKinds down_kinds = DownKinds::Lost;
   std::map<GroupKind, FakeKind> remembered;  // by a discovery that is frozen
   using Schemas = std::map<std::pair<std::string, std::string>, std::shared_ptr<const Value>>;
   Schemas schemas;                       // by group and version
@@ -38,6 +39,9 @@ struct FakeCluster::State {
     const auto twin = twins.find(key.group_kind);
     if (twin != twins.end()) key.group_kind = twin->second;
     return key;
+  }
+  bool has_lost(const GroupKind& kind) const {
+    return !down.empty() && kind.group == down && down_kinds == DownKinds::Lost;
   }
   const FakeKind& storage(const FakeKind& kind) const {
     const auto twin = twins.find(kind.kind);
@@ -256,16 +260,18 @@ void FakeCluster::register_kind(const ResourceInfo& resource) {
                                .versions = {resource.gvk.version},
                                .namespaced = resource.namespaced,
                                .status_subresource = false,
-                               .generation = true});
+                               .generation = true,
+                               .verbs = resource.verbs});
 }
 void FakeCluster::serve_also(const GroupKind& known, const ResourceInfo& other) {
   register_kind(other);
   const std::lock_guard lock(state_->mutex);
   state_->twins.insert_or_assign(other.gvk.group_kind(), known);
 }
-void FakeCluster::set_api_down(std::string group) {
+void FakeCluster::set_api_down(std::string group, DownKinds kinds) {
   const std::lock_guard lock(state_->mutex);
   state_->down = std::move(group);
+  state_->down_kinds = kinds;
 }
 void FakeCluster::invalidate_discovery() {
   const std::lock_guard lock(state_->mutex);
@@ -291,7 +297,7 @@ Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std:
                                                const Context& context) {
   MIST_TRY_VOID(context.check());
   std::unique_lock lock(state_->mutex);
-  if (!kind.group.empty() && kind.group == state_->down) {
+  if (state_->has_lost(kind)) {
     lock.unlock();
     return perform({.verb = "discovery", .key = {kind, "", ""}}, context, [&]() -> Result<ResourceInfo> {
       return kube::api_down(kind, (version.empty() ? "v1" : version) + "." + kind.group,
@@ -314,7 +320,7 @@ Result<std::vector<ResourceInfo>> FakeCluster::all_resources(const Context& cont
   const std::lock_guard lock(state_->mutex);
   std::vector<ResourceInfo> all;
   for (const auto& [name, kind] : state_->store.kinds())
-    if (!kind.versions.empty() && (state_->down.empty() || kind.kind.group != state_->down))
+    if (!kind.versions.empty() && !state_->has_lost(kind.kind))
       all.push_back(kind.info(kind.versions.front()));
   return all;
 }

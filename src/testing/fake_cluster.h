@@ -49,6 +49,12 @@ using FakeFault = std::function<std::optional<Error>(const FakeCall&)>;
 
 struct FakeKind;
 
+/// The kinds of an aggregated API that answers no more, in discovery.
+enum class DownKinds : std::uint8_t {
+  Lost,
+  Stale,  ///< still listed, as long as the aggregator remembers them
+};
+
 class FakeCluster final : public kube::Client {
  public:
   /// With the namespaces of a new cluster and the built-in kinds.
@@ -94,11 +100,12 @@ class FakeCluster final : public kube::Client {
   void drop(const ObjectKey& key);
   void establish(const std::string& crd_name);
   void finish_namespaces();
+  /// Without verbs it has all of them. No request is refused for want of one: discovery tells.
   void register_kind(const kube::ResourceInfo& resource);
   /// The objects of `known`, a kind that is served, are also served under another group, as Events are.
   void serve_also(const kube::GroupKind& known, const kube::ResourceInfo& other);
-  /// The aggregated API of that group answers no more, and discovery has lost its kinds; empty: it is back.
-  void set_api_down(std::string group);
+  /// The aggregated API of that group answers no more; empty: it is back.
+  void set_api_down(std::string group, DownKinds kinds = DownKinds::Lost);
   /// Discovery keeps its present answers until a request shows that a kind isn't served.
   void freeze_discovery();
   /// The schemas of a group version that the server publishes; none at first. One that was asked for as

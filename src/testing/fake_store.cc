@@ -93,7 +93,9 @@ ResourceInfo FakeKind::info(const std::string& version) const {
   info.gvk = {kind.group, version, kind.kind};
   info.resource = resource;
   info.namespaced = namespaced;
-  info.verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+  info.verbs = verbs;
+  if (verbs.empty())
+    info.verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   info.has_status = status_subresource;
   return info;
 }

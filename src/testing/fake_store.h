@@ -29,6 +29,7 @@ struct FakeKind {
   bool namespaced = true;
   bool status_subresource = false;
   bool generation = false;
+  std::vector<std::string> verbs = {};  ///< empty: all; only discovery goes by them
 
   ResourceInfo info(const std::string& version) const;
 };

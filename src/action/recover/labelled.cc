@@ -69,21 +69,22 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
 }
 
 // An aggregated API that is down, and of which the server no longer says what kinds it has. Metrics are only
-// read.
-std::optional<kube::DownApi> unseen_api(const std::vector<Place>& places,
+// read. `listed`: by discovery, kinds that can only be read among them.
+std::optional<kube::DownApi> unseen_api(const std::vector<kube::ResourceInfo>& listed,
                                         const std::vector<kube::DownApi>& down) {
   for (const kube::DownApi& each : down) {
     const bool is_seen = std::ranges::any_of(
-        places, [&](const Place& place) { return place.resource.gvk.group == each.group; });
+        listed, [&](const kube::ResourceInfo& resource) { return resource.gvk.group == each.group; });
     if (!is_seen && !each.group.ends_with("metrics.k8s.io")) return each;
   }
   return std::nullopt;
 }
 
-Status check_apis(const Environment& environment, const std::vector<Place>& places, bool leaves_out,
-                  const Context& context) {
+Status check_apis(const Environment& environment, bool leaves_out, const Context& context) {
   MIST_TRY(const std::vector<kube::DownApi> down, environment.client.apis_down(context));
-  const auto unseen = unseen_api(places, down);
+  if (down.empty()) return {};
+  MIST_TRY(const std::vector<kube::ResourceInfo> listed, environment.client.all_resources(context));
+  const auto unseen = unseen_api(listed, down);
   if (!unseen) return {};
   Error failure =
       error(ErrorKind::Retryable, "the API {} doesn't answer ({})", unseen->service(), unseen->because)
@@ -188,7 +189,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
   std::map<std::string, std::string> unanswered;               // why, by resource; guarded by mutex
   const bool named = names_its_kinds(anchor);
   const bool leaves_out = !named && unanswered_kinds == Unanswered::LeftOut;
-  if (!named) MIST_TRY_VOID(check_apis(environment, places, leaves_out, context));
+  if (!named) MIST_TRY_VOID(check_apis(environment, leaves_out, context));
   const Context foreign = leaves_out ? time_for_foreign(context) : context;
   MIST_TRY_VOID(parallel_for(places.size(), 16, [&](std::size_t i) -> Status {
     const Place& place = places[i];

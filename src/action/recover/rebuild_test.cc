@@ -327,6 +327,36 @@ TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAForeignApiIsDown) {
   EXPECT_TRUE(from_labels().ok());
 }
 
+// As OLM's packages: none of them is a release's.
+TEST_F(RebuildTest, FromLabelsGoesOnWhileAnApiIsDownThatCanOnlyBeRead) {
+  install();
+  cluster.register_kind({{"packages.example.com", "v1", "Manifest"}, "manifests", true, {"get", "list"}});
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  cluster.set_api_down("packages.example.com", testing::DownKinds::Stale);
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "Manifest") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
+  });
+  const auto rebuilt = from_labels();
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
+  EXPECT_EQ(rebuilt->rebuilt->revision.inventory.size(), 2u);
+}
+
+// It may be listed still, and what it holds is not seen.
+TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAStaleApiMayHoldObjects) {
+  install();
+  cluster.register_kind({{"packages.example.com", "v1", "Manifest"}, "manifests", true, {"list", "create"}});
+  drop("mistletoe.web");
+  drop("mistletoe.web.v0");
+  cluster.set_api_down("packages.example.com", testing::DownKinds::Stale);
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.group_kind.kind != "Manifest") return std::nullopt;
+    return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
+  });
+  EXPECT_EQ(from_labels().error().kind, ErrorKind::Retryable);
+}
+
 TEST_F(RebuildTest, ANamespaceOfWhichNobodyKnowsWhoMadeItOutlivesTheRelease) {
   cluster.put(*encoding::parse_yaml("{apiVersion: v1, kind: Namespace, metadata: {name: extra}}"));
   ASSERT_TRUE(install_now(map("one") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: extra}}\n",
