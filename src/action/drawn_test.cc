@@ -9,6 +9,7 @@
 #include "action/query/status.h"
 #include "action/recover/rollback.h"
 #include "action/uninstall.h"
+#include "apply/owner.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "package/objects.h"
@@ -506,6 +507,32 @@ TEST_F(DrawnTest, NorIsThatOfAHookWhereItIsReplaced) {
   ASSERT_TRUE(rotated.ok()) << rotated.error().to_line();
   EXPECT_EQ(rotated->plan.writes[0].kind, apply::ActionKind::Replace);
   EXPECT_EQ(live("password").size(), 24u);
+}
+
+// Only the first run of the hook was given the password.
+TEST_F(DrawnTest, NorIsThatOfAHookOfAnEarlierLife) {
+  engine = "helm";
+  const auto package = [](const std::string& text, const std::string& password) {
+    return fmt::format(
+        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, data: {{text: {}}}}}\n---\n"
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: "
+        "'pre-install,pre-upgrade'}}}}, stringData: {{password: {}}}}}",
+        text, password);
+  };
+  const auto given = [&](const std::string& text) {
+    return [=](Draws&) { return package(text, "of-before"); };
+  };
+  ASSERT_TRUE(install_now(given("x")).ok());
+  for (const std::string& name : {apply::anchor_name(id), release::revision_name(id, 0)})
+    cluster.drop({{"", "Secret"}, "default", name});
+  const auto again = deploy(environment(), id, install_intent(rendering(given("x"), {})),
+                            DeployOptions{.no_hooks = true}, Context());
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  const auto upgraded = upgrade_now(given("y"));
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  const auto drawn = [&](Draws& draws) { return package("z", draws.password("db")); };
+  EXPECT_THAT(refusal(upgrade_now(drawn)), HasSubstr("Secret default/db: .data.password (secret db)"));
+  EXPECT_EQ(live("password"), "of-before");
 }
 
 TEST_F(DrawnTest, ASecretOfAFailedFirstInstallIsFinished) {

@@ -105,6 +105,19 @@ std::set<apimachinery::ObjectKey> ReleaseState::adopted_in_vain() const {
   return keys;
 }
 
+std::set<apimachinery::ObjectKey> ReleaseState::hooks_never_run() const {
+  std::set<apimachinery::ObjectKey> keys;
+  if (!deployed) return keys;
+  for (const InventoryItem& item : deployed->inventory)
+    if (apply::is_only_named(item)) keys.insert(item.key);
+  for (const InventoryItem& item : deployed->inventory)
+    if (!apply::is_only_named(item)) keys.erase(item.key);
+  for (const Revision& revision : unfinished)
+    for (const InventoryItem& item : revision.inventory)
+      if (item.revision == revision.number) keys.erase(item.key);
+  return keys;
+}
+
 int ReleaseState::next_revision() const {
   if (!anchor) return 0;
   const int latest = anchor->head.latest;

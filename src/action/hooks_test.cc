@@ -360,9 +360,30 @@ TEST_F(HooksTest, ASecretOfAnEarlierLifeIsNotReplaced) {
   // The record of an install without hooks names it all the same.
   lose_record();
   ASSERT_TRUE(install_now(config_map("a") + yaml, {.no_hooks = true}).ok());
-  const auto upgraded = upgrade_now(config_map("a", "y") + yaml);
-  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
-  EXPECT_EQ(uid_of("Secret", "key"), uid);
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + yaml, {.no_hooks = true}).ok());
+  for (const std::string value : {"z", "zz"}) {
+    const auto upgraded = upgrade_now(config_map("a", value) + yaml);
+    ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+    EXPECT_EQ(uid_of("Secret", "key"), uid);
+  }
+}
+
+// The record of its only run has no uid.
+TEST_F(HooksTest, ASecretWhoseMakingWasNotAnsweredIsNoneOfAnEarlierLife) {
+  const std::string yaml = secret_hook("pre-upgrade");
+  ASSERT_TRUE(install_now(config_map("a") + yaml).ok());
+  cluster.set_after([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.dry_run || call.key.name != "key") return std::nullopt;
+    return error(ErrorKind::Forbidden, "the answer is lost");
+  });
+  ASSERT_FALSE(upgrade_now(config_map("a", "y") + yaml).ok());
+  cluster.set_after({});
+  const std::string uid = uid_of("Secret", "key");
+  ASSERT_NE(uid, "absent");
+  const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
+  ASSERT_TRUE(undone.ok()) << undone.error().to_line();
+  ASSERT_TRUE(upgrade_now(config_map("a", "z") + yaml).ok());
+  EXPECT_NE(uid_of("Secret", "key"), uid);
 }
 
 TEST_F(HooksTest, AJobOfNobodysThatIsMarkedToStayIsNotReplaced) {

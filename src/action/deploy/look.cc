@@ -285,6 +285,7 @@ Status make_plan(const Environment& environment, Look& look, std::vector<apply::
   rules.unreadable = look.unconverted;
   rules.recorded = recorded_objects(look.state);
   rules.adopted_in_vain = look.adopted_in_vain();
+  rules.hooks_never_run = look.state.hooks_never_run();
   rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
   MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
                                        look.state.next_revision(), rules, look.waiting));

@@ -130,6 +130,7 @@ class Planner {
     const auto live = live_.find(hook.key);
     if (known == owned_.end() || live == live_.end()) return hook;
     if (!known->second->hook && !known->second->adopted) return hook;
+    if (has_never_run(*known->second)) return hook;
     const std::string_view uid = live->second.value.string_at({"metadata", "uid"});
     // By its mark: a run that died may have recreated it.
     if (apply_set_of(live->second.value) != part_of_) return hook;
@@ -179,6 +180,11 @@ class Planner {
  private:
   bool was_before(const InventoryItem& item) const {
     return item.adopted && (rules_.allowed.keep_adopted || rules_.adopted_in_vain.contains(item.key));
+  }
+
+  // No run of this life of the release began it: what carries our marks is of an earlier one.
+  bool has_never_run(const InventoryItem& hook) const {
+    return is_only_named(hook) && rules_.hooks_never_run.contains(hook.key);
   }
 
   static bool has_completed(const Value& live) {
@@ -312,12 +318,14 @@ class Planner {
                       "wait until it is gone, then run the command again");
     }
     if (is_ours) {
-      // An object that no record names was left by an earlier life of the release: a claim, a definition.
-      action.recorded.adopted = item == nullptr || item->adopted;
+      // An object that no record names, or of a hook that never ran, was left by an earlier life of the
+      // release: a claim, a definition, a Secret.
+      const bool left_before = item == nullptr || has_never_run(*item);
+      action.recorded.adopted = left_before || item->adopted;
       action.recorded.fields_taken =
-          action.recorded.adopted && (item == nullptr || item->fields_taken || own_namespace);
+          action.recorded.adopted && (left_before || item->fields_taken || own_namespace);
       if (item != nullptr) action.recorded.taken_from = item->taken_from;
-      action.recorded.previous_revision = item != nullptr ? item->revision : revision_from_label(there);
+      action.recorded.previous_revision = left_before ? revision_from_label(there) : item->revision;
       const bool again =
           owner == Whose::Ours && item != nullptr && !item->uid.empty() && item->uid != action.uid;
       return compare(action, object, live, owner, again);
