@@ -1,11 +1,13 @@
 """Runs what a document shows, in the order in which it stands there.
 
 * ```console: each line that begins with "$ " is run in bash; the lines below it are what it prints on both outputs. A line
-  "error: …" among them means that the command has to fail. Of what is printed, lines of progress are left out that depend on
-  the machine ("… ", "waiting"); ages, times and lengths of runs of blanks may differ; `…` stands for any text, and a line of
-  nothing else for any lines. The directory is shown as /home/you.
+  "error: …" among them, or the remark "# exit code 1" beside the command, means that it has to fail. Of what is printed,
+  lines of progress are left out that depend on the machine ("… ", "waiting"); ages, times and lengths of runs of blanks may
+  differ; `…` stands for any text, and a line of nothing else for any lines. The directory is shown as /home/you.
 * ```sh: the lines are run as one script, which must succeed; what it prints is of no matter.
 * any block after <!-- file: PATH -->: is written to that file.
+* <!-- meanwhile: NAME --> before a block: its one command runs in the background, as in a second terminal.
+* <!-- ended: NAME --> before a block: that command is stopped first, as by Ctrl-C, and has to end well.
 * <!-- not run: WHY --> before a block: it is left alone.
 
 MIST_ACCEPT=1 rewrites what the console blocks show. Read the diff.
@@ -20,7 +22,7 @@ from harness import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOME = "/home/you"  # what documents call the directory in which they are run
-MARKER = re.compile(r"<!-- (file|not run): (.*) -->$")
+MARKER = re.compile(r"<!-- (file|meanwhile|ended|not run): (.*) -->$")
 PROGRESS = re.compile(r"^… |: waiting \(|: deleting$")
 # What differs from run to run, and what stands for it while lines are compared.
 CHANGING = ((re.compile(r"\b\d+(\.\d+)?(ms|s)\b"), "0s"), (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "TIME"),
@@ -93,6 +95,9 @@ class Guide:
         self.programs = t.dir / "programs"
         self.programs.mkdir(exist_ok=True)
         (self.programs / "mistctl").symlink_to(t.mistctl)
+        operator = pathlib.Path(t.mistctl).with_name("mistletoe-operator")
+        self.program("mistletoe-operator", f'exec {shlex.quote(str(operator))} "$@"')
+        self.background = {}
         self.program("kubectl", f'exec {shlex.quote(t.devcluster)} kubectl --dir {shlex.quote(str(t.cluster_directory))} "$@"')
 
     def program(self, name, script):
@@ -102,11 +107,26 @@ class Guide:
 
     def shell(self, script, directory=None, options=(), **environment):
         """(exit code, both outputs)"""
-        base = self.t.environment()
         done = subprocess.run(["bash", "--noprofile", "--norc", *options, "-c", script], cwd=directory or self.directory,
-                              env={**base, "PATH": f"{self.programs}:{base['PATH']}", **environment},
+                              env={**self.environment(), **environment},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
         return done.returncode, done.stdout
+
+    def environment(self):
+        base = self.t.environment()
+        return {**base, "PATH": f"{self.programs}:{base['PATH']}"}
+
+    def start(self, name, command):
+        """Runs one command until end(name), or the end of the test."""
+        with (self.t.dir / f"{name}.log").open("wb") as log:
+            self.background[name] = subprocess.Popen(["bash", "--noprofile", "--norc", "-c", "exec " + command], cwd=self.directory,
+                                                     env=self.environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.t.cleanup(lambda: self.end(name))
+
+    def end(self, name):
+        """The exit code."""
+        self.background[name].terminate()
+        return self.background[name].wait(timeout=30)
 
     def file(self, name, text, directory=None):
         target = (directory or self.directory) / name
@@ -125,8 +145,14 @@ class Guide:
                 continue
             if before:
                 before(block)
-            if block.marker:
-                self.file(block.marker[1], block.text)
+            marker, name = block.marker or (None, None)
+            if marker == "ended":
+                code = self.end(name)
+                check(code == 0, f"{self.path.name}:{block.line} {name} ends with {code}:\n{(self.t.dir / f'{name}.log').read_text()}")
+            if marker == "file":
+                self.file(name, block.text)
+            elif marker == "meanwhile":
+                self.start(name, block.text)
             elif block.language == "sh":
                 code, output = self.shell(block.text, options=["-e"])
                 check(code == 0, f"{self.path.name}:{block.line} ends with {code}:\n{output}")
@@ -145,7 +171,7 @@ class Guide:
             code, output = self.shell(lines[start][2:])
             actual = printed(output.replace(str(self.directory), HOME))
             wrong = differences(shown, actual)
-            should_fail = any(line.startswith("error: ") for line in shown)
+            should_fail = lines[start].endswith("# exit code 1") or any(line.startswith("error: ") for line in shown)
             if not wrong and (code != 0) != should_fail:
                 wrong = [f"the exit code is {code}"]
             if wrong:

@@ -1,9 +1,10 @@
 """The guides in docs/ do what they show."""
 import json
 import re
+import shlex
 
-from guides import Guide
-from harness import check, equal, test
+from guides import Guide, blocks
+from harness import check, equal, kubeconfig_text, test
 from test_demo import git_registry
 
 
@@ -11,6 +12,52 @@ from test_demo import git_registry
 def the_tutorial_does_what_it_shows(t):
     t.claim_namespace("tutorial")
     Guide(t, "docs/tutorial.md").run()
+
+
+WEBSITES = "/apis/example.com/v1/websites"
+
+
+def remove_websites(t):
+    """What a run of docs/first-blueprint.md that failed leaves beside its namespaces."""
+    status, answer = t.kube.request("GET", WEBSITES)
+    for each in answer["items"] if status == 200 else ():
+        t.kube.patch(WEBSITES, each["metadata"]["namespace"], each["metadata"]["name"], {"metadata": {"finalizers": None}})
+    t.kube.delete("CustomResourceDefinition", None, "websites.example.com")
+    for kind in ("ClusterRoleBinding", "ClusterRole"):
+        t.kube.delete(kind, None, "mistletoe-operator-website")
+
+
+def quotes_all_of(guide, text):
+    """The Nickel blocks are this file, in its order; only comments may be left out."""
+    left_out = ""
+    for block in (block for block in blocks(guide.path) if block.language == "nickel"):
+        before, found, text = text.partition(block.text)
+        check(found, f"{guide.path.name}:{block.line} isn't in the blueprint, or not at this place")
+        left_out += before
+    equal([line for line in (left_out + text).split("\n") if line.strip() and not line.strip().startswith("#")], [], "not quoted")
+
+
+def run_as_its_pods(t, guide):
+    """The installed operator, as a process with its Pods' flags and account: nothing runs on the cluster's simulated nodes."""
+    container = t.kube.get("Deployment", "mistletoe", "operator")["spec"]["template"]["spec"]["containers"][0]
+    flags = [flag for flag in container["args"] if not flag.startswith("--listen")]
+    answer = t.kube.checked("POST", t.kube.path("ServiceAccount", "mistletoe", "operator") + "/token",
+                            {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
+    config = t.file("kubeconfig-operator", kubeconfig_text(t.kube.server, {"token": answer["status"]["token"]}, t.kube.ca, "mistletoe"))
+    guide.start("installed-operator", shlex.join(["mistletoe-operator", "--kubeconfig", config, *flags]))
+
+
+@test
+def the_first_blueprint_is_as_documented(t):
+    guide = Guide(t, "docs/first-blueprint.md")
+    t.run("blueprint", "init", "website", str(t.dir / "template"))
+    quotes_all_of(guide, (t.dir / "template/blueprint.ncl").read_text())
+    git_registry(t)
+    t.run("registry", "add", "local", "-g", f"file://{t.dir / 'packages.git'}")
+    for name in ("first-blueprint", "mistletoe"):
+        t.claim_namespace(name)
+    t.cleanup(lambda: remove_websites(t))
+    guide.run(before=lambda block: run_as_its_pods(t, guide) if "create serviceaccount" in block.text else None)
 
 
 @test
