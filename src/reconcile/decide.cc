@@ -563,7 +563,7 @@ class Reconciler {
 
     // In whatever version or group: its kind may have moved. Where nothing is known, a workload goes: one
     // that runs may occupy what another needs, such as a volume or a port of its host, and the node may wait
-    // for a value of that one. If it fails, somebody has to see to it anyway.
+    // for a value of that one. If it fails, or what it needs can't be read now, it waits for no workload.
     bool may_make(const ObjectId& id) const {
       if (ids)
         return std::ranges::any_of(*ids, [&](const ObjectId& each) {
@@ -582,8 +582,10 @@ class Reconciler {
       if (!told(node).keeps_objects() || survey_.wanted(node) == Truth::False ||
           survey_.of(node).made == Facts::Made::Yes)
         continue;
-      // Neither is a value that is known to be missing, for which it might wait for ever.
-      const bool fails = survey_.of(node).made == Facts::Made::Failed || !survey_.of(node).known;
+      // A value that can't be read now may be there. One that is known to be missing, or that nobody asks for
+      // before another workload is ready, may be missing for ever.
+      const Facts& facts = survey_.of(node);
+      const bool fails = facts.made == Facts::Made::Failed || (!facts.known && !facts.waits_to_ask);
       Maker& maker = makers_->emplace_back(Maker{told(node).name, fails});
       maker.ids = ids_to_come(node);
       if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, world_);

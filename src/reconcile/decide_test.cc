@@ -481,6 +481,9 @@ sequence: [{{from: secret, to: db, until: present, extract: {{address: data.pass
     World moved = world();
     moved.make = [make = moved.make, this](const std::string& node,
                                            const Value& environment) -> Result<Value> {
+      if (node == "address") return *environment.find("answer");
+      if (node == "secret" && told("secret").type == blueprint::NodeType::Http)
+        return yaml("{service: web, port: 8080}");
       if (node != "all") return make(node, environment);
       Value::Array all;
       for (const std::string& each : makes) {
@@ -488,6 +491,13 @@ sequence: [{{from: secret, to: db, until: present, extract: {{address: data.pass
         all.push_back(std::move(object));
       }
       return Value(std::move(all));
+    };
+    moved.observe = [observe = moved.observe, this](const ObjectId& id, bool owned) {
+      return id.name == unseen ? Observation{} : observe(id, owned);
+    };
+    moved.ask = [this](const std::string&, const HttpQuestion&) { return answer; };
+    moved.check_edge = [this](std::size_t, const Value&) {
+      return is_ready ? Status() : Status(error(ErrorKind::Invalid, "it isn't ready"));
     };
     moved.identities = [this](const std::string&, const Value&, const std::vector<std::string>&) {
       return names;
@@ -528,8 +538,31 @@ sequence: [{{from: secret, to: db, until: present, extract: {{address: data.pass
     EXPECT_FALSE(objects.contains("db"));
   }
 
+  const blueprint::Node& told(std::string_view node) const {
+    return blueprint.nodes()[*blueprint.node_called(node)];
+  }
+  // db needs a value that secret answers over HTTP once web is ready.
+  void describe_question() {
+    describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {all: own, secret: http, address: value, db: own}
+also:
+  - {from: instance, to: all}
+  - {from: instance, to: secret}
+  - {from: instance, to: address}
+  - {from: instance, to: db}
+sequence:
+  - {from: all, to: secret, contract: true}
+  - {from: secret, to: address, extract: {answer: address}}
+  - {from: address, to: db, until: present, extract: {address: '.'}}
+)");
+  }
+
   std::vector<std::string> makes = {"web", "db"};
   std::optional<Value> names, kinds;
+  std::string unseen;
+  HttpAnswer answer;
+  bool is_ready = true;
 };
 
 TEST_F(MovedObjectTest, StaysIfANodeThatWaitsMakesItByItsName) {
@@ -567,6 +600,39 @@ TEST_F(MovedObjectTest, OfWhatOnlyRunsStaysIfItIsKnownOrItsMakerFails) {
   for (int round = 0; round < 3; ++round) carry_out(play());
   EXPECT_EQ(report("db").state, NodeState::Failed);
   EXPECT_THAT(deleted, IsEmpty());
+}
+
+TEST_F(MovedObjectTest, OfWhatOnlyRunsStaysWhileAValueForItsMakerCannotBeRead) {
+  is_a("apps/v1", "Deployment");
+  unseen = "secret";
+  for (int round = 0; round < 3; ++round) carry_out(play());
+  EXPECT_THAT(deleted, IsEmpty());
+  EXPECT_THAT(message(), EndsWith("; not deleted before it is known what db will make: Deployment shop/db"));
+  unseen.clear();
+  expect_it_goes();
+}
+
+// It may occupy what web needs to become ready.
+TEST_F(MovedObjectTest, OfWhatOnlyRunsGoesIfAValueForItsMakerIsNotAskedForBeforeAnotherIsReady) {
+  describe_question();
+  is_a("apps/v1", "Deployment");
+  is_ready = false;
+  unseen = "web";
+  for (int round = 0; round < 3; ++round) carry_out(play());
+  EXPECT_THAT(deleted, IsEmpty()) << "nobody knows whether web is there";
+  unseen.clear();
+  expect_it_goes();
+  EXPECT_EQ(report("secret").detail, "waits for all: it isn't ready");
+  EXPECT_EQ(report("db").waits_on, "address");
+}
+
+TEST_F(MovedObjectTest, OfWhatOnlyRunsStaysUntilItIsKnownThatNobodyAnswersForItsMaker) {
+  describe_question();
+  is_a("apps/v1", "Deployment");
+  for (int round = 0; round < 3; ++round) carry_out(play());
+  EXPECT_THAT(deleted, IsEmpty()) << "it is being asked";
+  answer = {.failure = "no endpoint", .stale = true};
+  expect_it_goes();
 }
 
 TEST_F(MovedObjectTest, ThatStaysAnywayIsNoneOfWhichSomethingHasToBeKnown) {

@@ -171,8 +171,10 @@ void Survey::look_at(graph::Node node) {
   if (!gather(node, environment)) {
     // An object that is there is known not to have the value.
     if (blueprint_.nodes()[node].type == NodeType::Http && facts.waits_on &&
-        (facts_[*facts.waits_on].live ? has_answered(node) : may_answer_again(node, *facts.waits_on)))
+        (facts_[*facts.waits_on].live ? has_answered(node) : may_answer_again(node, *facts.waits_on))) {
+      facts.waits_to_ask |= facts.known;
       facts.known = false;
+    }
     return;
   }
   auto made = world_.make(blueprint_.nodes()[node].name, environment);
@@ -218,6 +220,7 @@ bool Survey::gather(graph::Node node, Value& environment) {
       if (!*value) {
         if (is_wanted) facts.waits_on = edge.from;
         facts.known = !is_wanted || is_known(edge);
+        facts.waits_to_ask = !facts.known && !edge.cyclic && facts_[edge.from].waits_to_ask;
         facts.why = is_wanted ? why_missing(edge, each)
                               : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
         return false;
@@ -440,6 +443,7 @@ void Survey::take_answer(graph::Node node, const Value& made) {
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
     facts.known = wanted_[node] == Truth::True && wanted_[edge.from] != Truth::Unknown && is_known(edge) &&
                   !may_answer_again(node, edge.from);
+    facts.waits_to_ask = !facts.known && (is_known(edge) || facts_[edge.from].waits_to_ask);
     facts.why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
     return;
   }

@@ -49,6 +49,9 @@ struct Facts {
   /// Whether nothing that it depends on is still to be found out. Then a value that isn't there is none, and
   /// a default may stand in for it.
   bool known = false;
+  /// Not known only because an HTTP node, this one or one whose value it needs, isn't asked before another
+  /// node is there or ready, which may never be.
+  bool waits_to_ask = false;
   std::optional<Value> live;   ///< what edges extract from: the object, a list of them, or a value
   std::set<std::string> uses;  ///< of which own objects its input has values: Recorded::uses
   std::string hash;            ///< of all members
