@@ -85,12 +85,19 @@ class Controller::State {
   }
 
  private:
+  // A status that is true and that the server hasn't stored.
+  struct Unstored {
+    std::string uid;  // of the Release that it is about
+    Value status;
+  };
+
   // The facts about a Release that are known beside the object.
   struct Kept {
     std::optional<Wish> looked;               // as which it was looked at last
     std::optional<SteadyTime> due;            // of the next look; nullopt: when something happens
     bool woken = false;                       // what it waits for has changed
-    std::optional<Look> untold;               // the last one, of which the status couldn't be written
+    std::optional<Look> untold;               // the last one, of which the status is to be written once more
+    std::optional<Unstored> unstored;         // the last status, if the server took none since
     std::optional<Wish> in_hand;              // as which it is looked at now
     std::stop_source stop{std::nostopstate};  // of that look
   };
@@ -156,7 +163,7 @@ class Controller::State {
   void work(const Key& key, const Context& context) {
     std::unique_lock lock(mutex_);
     // With the lock, so that a change that comes after it finds which one is in hand.
-    const std::optional<Value> object = informer_->get(key);
+    std::optional<Value> object = informer_->get(key);
     if (!object) {
       kept_.erase(key);
       waiting_.forget(key);
@@ -182,6 +189,7 @@ class Controller::State {
     leave_crowd(key);
     if (kept.looked && *kept.looked != wish) queue_.forgive(key);
     // The findings of a look, such as how often an upgrade has failed, count for the next one.
+    if (kept.unstored && kept.unstored->uid == wish.uid) object->set("status", kept.unstored->status);
     const std::optional<Look> untold =
         kept.looked == wish ? std::exchange(kept.untold, {}) : std::optional<Look>();
     kept.untold.reset();
@@ -193,7 +201,8 @@ class Controller::State {
     const std::stop_callback whole(context.stop(), [source = kept.stop]() mutable { source.request_stop(); });
     const Result<Look> look =
         untold ? Result<Look>(*untold) : look_at(key, *object, context, context.with_stop(token));
-    const Status told = look.ok() && look->status ? write(*object, *look->status, context) : Status();
+    const std::optional<Value> status = look.ok() ? to_be_written(key, wish, *look) : std::nullopt;
+    const Status told = status ? write(*object, *status, context) : Status();
     lock.lock();
     if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
     let_next_in(key.first);
@@ -216,7 +225,8 @@ class Controller::State {
       // nothing else.
       world_.events.warn(told.error().to_line());
       const ErrorKind why = told.error().kind;
-      // A server that refuses it may refuse it for ever: the Release has to be looked at all the same.
+      // A server that refuses it may refuse it for ever: the Release has to be looked at all the same, with
+      // the status that it should have.
       if (why == ErrorKind::Retryable || why == ErrorKind::Timeout) after.untold = done;
       again = pause_after(Look{.failed = true, .wrote = done.wrote}, queue_.failed(key));
     } else if (done.failed) {
@@ -254,6 +264,14 @@ class Controller::State {
     if (look.ok() || !ours.stop().stop_requested())
       metrics_.reconciled("Release", look.ok() && !look->failed, world_.clock.steady_now() - began);
     return look;
+  }
+
+  // nullopt: what is stored is true.
+  std::optional<Value> to_be_written(const Key& key, const Wish& wish, const Look& look) {
+    if (look.status) return look.status;
+    const std::lock_guard lock(mutex_);
+    const std::optional<Unstored>& unstored = kept_[key].unstored;
+    return unstored && unstored->uid == wish.uid ? std::optional(unstored->status) : std::nullopt;
   }
 
   // With the lock. Where all Releases are of one namespace, there is nobody to leave any to.
@@ -295,7 +313,9 @@ class Controller::State {
     const kube::ObjectRef ref{informer_->resource(), std::string(object.string_at({"metadata", "namespace"})),
                               std::string(object.string_at({"metadata", "name"}))};
     auto written = write_status(world_.client, ref, operator_::identity(object), status, context);
+    const Key key{ref.ns, ref.name};
     if (written.ok()) {
+      note_unstored(key, {});
       if (written->is_crd_older) tell_of_older_crd();
       informer_->put(std::move(written->object));
       return {};
@@ -303,8 +323,14 @@ class Controller::State {
     const ErrorKind kind = written.error().kind;
     // Gone meanwhile, or made again under its name.
     if (kind == ErrorKind::NotFound || kind == ErrorKind::Conflict || kind == ErrorKind::Cancelled) return {};
+    note_unstored(key, Unstored{std::string(object.string_at({"metadata", "uid"})), status});
     return std::move(written).error().with_frame(
         fmt::format("while the status of Release {}/{} was written", ref.ns, ref.name));
+  }
+
+  void note_unstored(const Key& key, std::optional<Unstored> unstored) {
+    const std::lock_guard lock(mutex_);
+    kept_[key].unstored = std::move(unstored);
   }
 
   void tell_of_older_crd() {

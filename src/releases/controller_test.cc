@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,30 +24,34 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kStatusManager = "mistletoe-operator-status";
 
-// Releases that are suspended: a look at one only says so.
+// Releases that are suspended, or whose spec can't be read: a look at one only says so.
 class ControllerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     cluster_.register_kind(
         {{std::string(kGroup), std::string(kVersion), std::string(kKind)}, "releases", true, {}, true});
   }
-  void put(std::string_view name) {
+  void put(std::string_view name, std::string_view more = "suspend: true") {
     cluster_.put(testing::yaml(
         fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: Release\n"
-                    "metadata: {{name: {}, namespace: default}}\nspec: {{package: test:1, suspend: true}}\n",
-                    name)));
+                    "metadata: {{name: {}, namespace: default}}\nspec: {{package: test:1, {}}}\n",
+                    name, more)));
   }
   // The server stores no such status from now on, `times` times.
-  void refuse_status(int times) {
-    cluster_.set_before([left = std::make_shared<std::atomic<int>>(times)](
-                            const testing::FakeCall& call) -> std::optional<Error> {
+  void refuse_status(int times, ErrorKind kind = ErrorKind::Retryable) {
+    cluster_.set_before([left = std::make_shared<std::atomic<int>>(times),
+                         kind](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.field_manager != kStatusManager || --*left < 0) return std::nullopt;
-      return error(ErrorKind::Retryable, "etcd has no leader");
+      return error(kind, "etcd has no leader, or a policy forbids it");
     });
   }
   bool has_status(std::string_view name) const {
     const auto object = cluster_.find("Release.mistletoe.dev", "default", name);
     return object && object->at_path({"status", "conditions"}) != nullptr;
+  }
+  std::ptrdiff_t count_events() const {
+    return std::ranges::count_if(
+        cluster_.objects(), [](const testing::ObjectKey& key) { return key.group_kind.kind == "Event"; });
   }
   template <typename Condition>
   void run_until(const Condition& condition) {
@@ -96,6 +102,17 @@ TEST_F(ControllerTest, AStatusThatCouldNotBeWrittenIsWrittenWithoutAnotherLook) 
   EXPECT_TRUE(events_.has("while the status of Release default/web was written"));
   EXPECT_THAT(metrics_.text(), HasSubstr("controller_runtime_reconcile_total{controller=\"Release\",result="
                                          "\"success\"} 1\n"));
+}
+
+// What is wrong is told once, as where the status says it; so an upgrade that is given up stays so.
+TEST_F(ControllerTest, AStatusThatIsRefusedForGoodCountsForTheNextLookUntilItIsStored) {
+  put("web", "retries: many");
+  refuse_status(2, ErrorKind::Forbidden);
+  run_until([&] { return has_status("web"); });
+  EXPECT_TRUE(events_.has("while the status of Release default/web was written"));
+  EXPECT_THAT(metrics_.text(), HasSubstr("controller_runtime_reconcile_total{controller=\"Release\",result="
+                                         "\"success\"} 3\n"));
+  EXPECT_EQ(count_events(), 1);
 }
 
 // One at a time.

@@ -1,8 +1,8 @@
 #pragma once
 // Writes the status of a Release, also where the cluster's CRD is of an older operator: nothing updates the
 // CRD with the operator, and the server refuses a whole status for one field that it doesn't know. Then
-// the count of failures would be lost, and an upgrade that fails would be tried without end. Blocking; any
-// thread.
+// nobody would learn what became of the Release, and the count of failures would be lost with the operator.
+// Blocking; any thread.
 
 #include "kube/client.h"
 #include "releases/status.h"

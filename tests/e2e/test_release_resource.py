@@ -421,6 +421,40 @@ def an_upgrade_that_fails_goes_back_and_is_given_up(t):
 
 
 @test
+def an_upgrade_is_given_up_although_its_status_is_refused(t):
+    serve(t)
+    registry(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}))
+    publish(t, "app", "2.0.0", config_map("app", {"a": "2"}), workload("Deployment", "web", state="crash"))
+    operator = Operator(t, "--releases", "own")
+    make(t, "app", package="team/app:1.0.0", timeout="3s", retries=1)
+    wait_for(t, "Deployed", "app")
+    policy = f"{t.ns}-policy"
+    t.kube.create("ValidatingAdmissionPolicy", None, {"metadata": {"name": policy}, "spec": {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{"apiGroups": ["mistletoe.dev"], "apiVersions": ["v1alpha1"],
+                                                "resources": ["releases/status"], "operations": ["UPDATE"]}],
+                             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": t.ns}}},
+        "validations": [{"expression": "!has(object.status.attempt)", "message": "nobody counts"}]}})
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicy", None, policy))
+    t.kube.create("ValidatingAdmissionPolicyBinding", None, {
+        "metadata": {"name": policy}, "spec": {"policyName": policy, "validationActions": ["Deny"]}})
+    t.cleanup(lambda: t.kube.delete("ValidatingAdmissionPolicyBinding", None, policy))
+    t.kube.wait("the policy is enforced", lambda: t.kube.request(
+        "PATCH", address(t, "app") + "/status?dryRun=All", {"status": {"attempt": {"inputs": "x", "failures": 1}}},
+        content_type="application/merge-patch+json")[0] == 422)
+    change(t, "app", package="team/app:2.0.0")
+    # One after the first try, two of the second one, and those of looks that try nothing any more.
+    t.kube.wait("it is refused", lambda: operator.said().count("while the status of Release") >= 6)
+    t.kube.delete("ValidatingAdmissionPolicyBinding", None, policy)
+    t.kube.wait("it is said", lambda: condition(t, "Stalled", "app").get("status") == "True")
+    contains(condition(t, "Stalled", "app")["message"], "failed 2 times")
+    equal(len(t.run("history", "app", "-o", "json").json["revisions"]), 5, "an install, and two tries that went back")
+    remove(t, "app")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def a_release_that_was_given_up_says_so_again_after_another_fault(t):
     serve(t)
     registry(t)
