@@ -178,7 +178,13 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     if (const auto left = deployment.left().find(write.key); left != deployment.left().end())
       apply::leave(write, left->second);
   }
-  return {report_of(*std::move(seen))};
+  const int deployed = seen->state.deployed ? seen->state.deployed->number : -1;
+  DeployReport report = report_of(*std::move(seen));
+  if (deployment.changed_nothing()) {
+    report.changed = false;
+    report.revision = deployed;
+  }
+  return {std::move(report)};
 }
 
 Try try_deploy(const Environment& environment, ReleaseState state, const Intent& intent,

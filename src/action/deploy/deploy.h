@@ -99,8 +99,8 @@ Intent reapply_intent();
 struct DeployReport {
   release::ReleaseId id;
   int revision = 0;
-  bool changed =
-      true;  ///< false: everything was as wanted; nothing was written, `revision` is the deployed one
+  /// false: everything was as wanted, or is left as it was; nothing changed, `revision` is the deployed one
+  bool changed = true;
   bool first = false;  ///< nothing of the release was deployed before
   DryRun dry_run = DryRun::No;
   apply::Plan plan;

@@ -108,6 +108,10 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) note_failed_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
   note_left(execution);
+  if (came_to_nothing(execution) && delete_own_revision().ok()) {
+    changed_nothing_ = true;
+    return lock_->finish(as_it_was(look_.state));
+  }
   MIST_TRY_VOID(finish(RevisionStatus::Deployed));
   if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
   return {};
@@ -311,6 +315,32 @@ void Deployment::note_left(const apply::Execution& execution) {
   if (names.empty()) return;
   constexpr std::size_t kShown = 3;
   revision_.message = fmt::format("left as it was: {}", some_of(std::move(names), kShown));
+}
+
+// The deployed revision was applied once more, and the server refused all that was to be changed back. An
+// operator that tries that again and again would push the other revisions out of the history.
+bool Deployment::came_to_nothing(const apply::Execution& execution) const {
+  const ReleaseState& state = look_.state;
+  if (!look_.leaves_refused || !state.deployed || look_.rendered.restores != state.deployed->number ||
+      !state.unfinished.empty() || state.anchor->head.status != RevisionStatus::Deployed ||
+      state.silent_lock || take_over_)
+    return false;
+  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i)
+    if (look_.plan.writes[i].kind != apply::ActionKind::Unchanged && execution.left[i].empty()) return false;
+  // Objects that stay may have been given back to whoever had them.
+  return std::ranges::find(execution.removals, apply::Outcome::Done) == execution.removals.end() &&
+         std::ranges::all_of(look_.plan.removals, [](const apply::PlannedAction& each) {
+           return each.kind == apply::ActionKind::Retain && each.recorded.was_retained;
+         });
+}
+
+Status Deployment::delete_own_revision() {
+  const Context brief = lock_->closing_context(std::chrono::seconds(30));
+  MIST_TRY(const std::vector<release::RevisionSummary> all, store_.list_revisions(look_.state.id, brief));
+  const auto own = std::ranges::find(all, revision_.number, &release::RevisionSummary::number);
+  if (own == all.end() || own->attempt != revision_.attempt)
+    return error(ErrorKind::Conflict, "revision v{} is not ours", revision_.number);
+  return store_.delete_revision(look_.state.id, *own, brief);
 }
 
 // Objects that go back to other releases leave ours.

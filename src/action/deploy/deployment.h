@@ -36,6 +36,9 @@ class Deployment {
   };
   const std::optional<Recorded>& failed() const { return failed_; }
 
+  /// After a run that succeeded: it changed nothing, and its revision is gone again.
+  bool changed_nothing() const { return changed_nothing_; }
+
   /// Objects that were to be changed back, or given back, and why the server refused it only then.
   const std::map<apimachinery::ObjectKey, std::string>& left() const { return left_; }
 
@@ -66,6 +69,8 @@ class Deployment {
   Status keep_what_is_used(const apply::Execution& execution);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
+  bool came_to_nothing(const apply::Execution& execution) const;
+  Status delete_own_revision();
   Status finish(release::RevisionStatus status);
   void trim(const Context& context);
   void prune_late_arrivals(apply::Execution& execution);
@@ -84,6 +89,7 @@ class Deployment {
   std::vector<release::RevisionSummary> kept_;  // revisions that were there before this one
   bool stored_ = false;
   bool unclear_ = false;  // it may have been stored, though nobody said so
+  bool changed_nothing_ = false;
   std::optional<Recorded> failed_;
   std::map<apimachinery::ObjectKey, bool> completed_jobs_;  // WaitOptions::job_completed
   std::map<apimachinery::ObjectKey, std::string> left_;

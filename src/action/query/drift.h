@@ -65,7 +65,8 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
                           const Context& context);
 
 /// Applies what is recorded once more, over whatever others changed. `adopt`: also over objects of the same
-/// name that belong to nobody. Nothing is written, and there is no new revision, when nothing drifted.
+/// name that belong to nobody. There is no new revision when nothing drifted, or when the server refuses to
+/// change anything back.
 Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
                                const Context& context);
 

@@ -5,6 +5,8 @@
 
 #include "apply/marks.h"
 #include "package/objects.h"
+#include "release/store.h"
+#include "testing/api_refusal.h"
 #include "testing/fake_cluster.h"
 
 namespace mist::action {
@@ -169,6 +171,42 @@ TEST_F(DriftTest, RepairPutsEverythingBackAsANewRevisionAndOnlyOnce) {
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->changed);
   EXPECT_EQ(cluster.writes(), 0u);
+}
+
+// As a policy does: the write decides, each time.
+TEST_F(DriftTest, ARepairThatTheServerRefusesAsAWholeLeavesNoRevision) {
+  const auto revisions = [&] { return release::Store(cluster).list_revisions(id, Context())->size(); };
+  edit("ConfigMap", "settings", [](Value& settings) { settings["data"].set("color", "red"); });
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.dry_run || call.key.name != "settings") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it stays red");
+  });
+  for (int round = 0; round < 2; ++round) {
+    const auto fixed = fix_drift(environment(), id, false, Context());
+    ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
+    EXPECT_FALSE(fixed->changed);
+    EXPECT_EQ(fixed->revision, 0);
+    EXPECT_EQ(fixed->left().size(), 1u);
+    EXPECT_EQ(revisions(), 1u);
+  }
+  const auto state = read_release(environment(), id, Context());
+  ASSERT_TRUE(state.ok()) << state.error().to_line();
+  EXPECT_EQ(state->anchor->head.latest, 0);
+  EXPECT_EQ(state->anchor->head.status, release::RevisionStatus::Deployed);
+  EXPECT_FALSE(state->anchor->lock);
+  EXPECT_TRUE(state->unfinished.empty());
+  // What else has drifted is put back, as a revision.
+  edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
+  const auto other = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(other.ok()) << other.error().to_line();
+  EXPECT_TRUE(other->changed);
+  EXPECT_EQ(other->revision, 1);
+  EXPECT_EQ(other->left().size(), 1u);
+  cluster.set_before({});
+  const auto whole = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(whole.ok()) << whole.error().to_line();
+  EXPECT_EQ(whole->revision, 2);
+  EXPECT_THAT(drifted().found, IsEmpty());
 }
 
 TEST_F(DriftTest, WhatMayNotBeReadIsUnknownAndCountsOnlyIfAskedFor) {
