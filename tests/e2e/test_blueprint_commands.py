@@ -54,11 +54,15 @@ def grant(t, manifests):
 def account(t, name):
     """The kubeconfig of a ServiceAccount of the test's namespace without rights, and its name in the audit log."""
     t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": name}})
+    return config_of(t, name), f"system:serviceaccount:{t.ns}:{name}"
+
+
+def config_of(t, name):
+    """The kubeconfig of a ServiceAccount that is there."""
     answer = t.kube.checked("POST", t.kube.path("ServiceAccount", t.ns, name) + "/token",
                             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
                              "spec": {"expirationSeconds": 3600}})
-    config = t.file(f"kubeconfig-{name}", kubeconfig_text(t.kube.server, {"token": answer["status"]["token"]}, t.kube.ca, t.ns))
-    return config, f"system:serviceaccount:{t.ns}:{name}"
+    return t.file(f"kubeconfig-{name}", kubeconfig_text(t.kube.server, {"token": answer["status"]["token"]}, t.kube.ca, t.ns))
 
 
 class OperatorAs(Operator):

@@ -183,7 +183,7 @@ def the_operators_image_runs_in_a_cluster(outer):
     t.run("install", "kinds", "-p", f"{where}/crd.yaml", "--wait")
     t.cleanup(lambda: t.run("uninstall", "kinds", "--delete-crds", "--yes"))
     t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "web-app"}})
-    rights = t.file("rights.yaml", t.run("blueprint", "rbac", where, "-n", t.ns, "--run-as", "web-app").out)
+    rights = t.file("rights.yaml", t.run("blueprint", "rbac", where, "-n", t.ns, "--service-account", "operator", "--run-as", "web-app").out)
     kubectl("apply", "-f", rights)
     t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "web-app", "labels": {"mistletoe.dev/blueprint": "true"}},
                                       "data": {"blueprint.ncl": (pathlib.Path(where) / "blueprint.ncl").read_text()}})

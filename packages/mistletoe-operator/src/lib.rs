@@ -51,10 +51,17 @@ pub fn generate(inputs: Inputs) -> MistResult {
     output
         .with_message(format!(
             "A blueprint is a ConfigMap in namespace {} with the label mistletoe.dev/blueprint=true. Its rights: mistctl \
-             blueprint rbac ./BLUEPRINT -n {} --service-account {}",
-            inputs.namespace, inputs.namespace, inputs.name
+             blueprint rbac ./BLUEPRINT {}",
+            inputs.namespace,
+            rights_flags(&inputs)
         ))
         .with_exports(&Exports { service_account: inputs.name.clone(), namespace: inputs.namespace.clone() })
+}
+
+/// For whom `mistctl blueprint rbac` prints the rights of a blueprint that names no account.
+fn rights_flags(inputs: &Inputs) -> String {
+    let run_as = inputs.default_account.as_ref().map_or(String::new(), |account| format!(" --run-as {account}"));
+    format!("-n {} --service-account {}{run_as}", inputs.namespace, inputs.name)
 }
 
 #[cfg(test)]
@@ -108,6 +115,8 @@ mod tests {
         let output = rendered(json!({ "accounts": ["two"], "defaultAccount": "two" })).unwrap();
         let arguments = object(&output, "deployment.yaml")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
         assert!(arguments.as_array().unwrap().contains(&"--default-service-account=two".into()), "{arguments}");
+        let said = output.message().unwrap();
+        assert!(said.ends_with("-n mistletoe --service-account operator --run-as two"), "{said}");
     }
 
     #[test]
