@@ -4,6 +4,7 @@
 #include "cli/named_file.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
+#include "registry/oci_trust.h"
 #include "sigstore/device_login.h"
 #include "trust/policy.h"
 
@@ -107,7 +108,7 @@ Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, Wo
     return std::optional<KeylessPlan>();
   }
   MIST_TRY(const config::Paths paths, paths_of(world));
-  MIST_TRY(const trust::Policy policy, trust::Policy::load(world.files, paths.trust_policy()));
+  MIST_TRY(const trust::Policy policy, registry::load_trust_policy(world.files, paths));
   MIST_TRY(const sigstore::SigningConfig config, signing_config(invocation, world, policy));
   MIST_TRY(std::shared_ptr<const trust::TrustRoot> root, signing_root(invocation, world, policy));
   MIST_TRY(sigstore::ChosenServices services, config.choose(world.clock.now()));

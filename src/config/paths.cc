@@ -76,6 +76,8 @@ Result<Paths> Paths::from_environment(const Environment& environment, const Path
   paths.home = absolute_path(own_home ? Path(*own_home) : Path(*user_home) / ".mistletoe");
   const auto config_file = non_empty(environment, "MIST_CONFIG_LOCATION");
   paths.config_file = config_file ? absolute_path(*config_file) : paths.home / "config.yaml";
+  if (const auto trust = non_empty(environment, "MIST_TRUST_LOCATION"))
+    paths.named_trust_policy = absolute_path(*trust);
   paths.state = paths.home / "state";
   if (own_home || !user_home) {
     paths.cache = paths.home / "cache";

@@ -5,6 +5,7 @@
 //
 //   home     MIST_HOME_LOCATION, else ~/.mistletoe (as the original)
 //   config   MIST_CONFIG_LOCATION, else <home>/config.yaml
+//   trust    MIST_TRUST_LOCATION, which then has to be there, else <home>/trust.yaml
 //   state    <home>/state: what can't be made again (seeds, which bytes a version had)
 //   cache    <home>/cache if MIST_HOME_LOCATION is set, so that a home of its own shares nothing with
 //            others; else $XDG_CACHE_HOME/mistletoe, else ~/.cache/mistletoe. May be deleted at any time.
@@ -40,9 +41,11 @@ struct Paths {
   Path engines;
   Path schemas;
   std::vector<Path> safe;
+  std::optional<Path> named_trust_policy = {};  ///< MIST_TRUST_LOCATION
 
+  /// Who must have signed which packages.
+  Path trust_policy() const { return named_trust_policy.value_or(home / "trust.yaml"); }
   Path seed_file() const { return state / "seed"; }          ///< seed and clock of renders outside a cluster
-  Path trust_policy() const { return home / "trust.yaml"; }  ///< who must have signed which packages
   Path signatures() const { return state / "signatures"; }   ///< by whom packages were signed so far
   Path pins() const { return state / "registry-pins"; }      ///< which bytes each known version had
   Path registries() const { return cache / "registries"; }   ///< snapshots of git registries
@@ -60,9 +63,9 @@ struct Paths {
 };
 
 /// Whether only this user may write where Mistletoe keeps data that it trusts later: home, state and cache,
-/// and the configuration unless MIST_CONFIG_LOCATION names it. Places in a directory of `paths.safe` aren't
-/// checked. Makes a missing one of them where others could make it first (see base/safe_directory.h). Errors:
-/// as check_safe_directory; hints name MIST_HOME_LOCATION.
+/// and the configuration and the trust policy unless a variable names them. Places in a directory of
+/// `paths.safe` aren't checked. Makes a missing one of them where others could make it first (see
+/// base/safe_directory.h). Errors: as check_safe_directory; hints name MIST_HOME_LOCATION.
 Status check_places(const Paths& paths);
 /// The same of one more place, which `variable` moves elsewhere ("KPM_HOME").
 Status check_place(const Paths& paths, const Path& place, std::string_view variable);

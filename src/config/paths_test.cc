@@ -28,6 +28,7 @@ TEST(Paths, AreTheOriginalsByDefault) {
   const Paths paths = paths_for({{"HOME", "/home/u"}});
   EXPECT_EQ(paths.home, "/home/u/.mistletoe");
   EXPECT_EQ(paths.config_file, "/home/u/.mistletoe/config.yaml");
+  EXPECT_EQ(paths.trust_policy(), "/home/u/.mistletoe/trust.yaml");
   EXPECT_EQ(paths.cache, "/home/u/.cache/mistletoe");
   EXPECT_EQ(paths.engines, "/opt/mist/share/mistletoe/engines");
   EXPECT_EQ(paths.schemas, "/opt/mist/share/mistletoe/schemas");
@@ -45,10 +46,12 @@ TEST(Paths, TakeEachVariableOnItsOwn) {
   const Paths paths = paths_for({{"HOME", "/home/u"},
                                  {"XDG_CACHE_HOME", "/var/c"},
                                  {"MIST_CONFIG_LOCATION", "/etc/mist.yaml"},
+                                 {"MIST_TRUST_LOCATION", "/etc/mist/trust.yaml"},
                                  {"MIST_ENGINES_LOCATION", "/build/engines"},
                                  {"MIST_SCHEMAS_LOCATION", "/build/schemas"}});
   EXPECT_EQ(paths.home, "/home/u/.mistletoe");
   EXPECT_EQ(paths.config_file, "/etc/mist.yaml");
+  EXPECT_EQ(paths.trust_policy(), "/etc/mist/trust.yaml");
   EXPECT_EQ(paths.cache, "/var/c/mistletoe");
   EXPECT_EQ(paths.engines, "/build/engines");
   EXPECT_EQ(paths.schemas, "/build/schemas");

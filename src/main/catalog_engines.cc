@@ -18,7 +18,8 @@ Result<config::Paths> own_paths(Machine& machine, const catalog::DataPlaces& pla
   return config::Paths::from_environment(
       [&](std::string_view name) -> std::optional<std::string> {
         if (name == "MIST_HOME_LOCATION") return home.string();
-        if (name == "MIST_CONFIG_LOCATION" || name == "XDG_CACHE_HOME") return std::nullopt;
+        if (name == "MIST_CONFIG_LOCATION" || name == "MIST_TRUST_LOCATION" || name == "XDG_CACHE_HOME")
+          return std::nullopt;
         return environment(name);
       },
       machine.program);

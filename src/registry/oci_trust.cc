@@ -46,10 +46,16 @@ Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw
                              tagged.repository.str(), raw.digest.str()));
 }
 
+Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::Paths& paths) {
+  return trust::Policy::load(
+      files, paths.trust_policy(),
+      paths.named_trust_policy ? trust::Presence::Required : trust::Presence::Optional);
+}
+
 Result<const trust::Policy*> OciTrust::policy() {
   const std::lock_guard lock(mutex_);
   if (!policy_) {
-    Result<trust::Policy> loaded = trust::Policy::load(files_, policy_file_);
+    Result<trust::Policy> loaded = load_trust_policy(files_, paths_);
     if (!loaded) return std::move(loaded).error().with_detail(LocalFault{});
     policy_ = *std::move(loaded);
   }

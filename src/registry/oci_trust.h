@@ -54,6 +54,9 @@ enum class TagChosen : bool { ByName, ByRange };
 /// signed, says its version. Errors: Forbidden (it is another version), Invalid (no manifest).
 Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen);
 
+/// The policy of this machine; one that the environment names has to be there. Errors: of Policy::load.
+Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::Paths& paths);
+
 class OciTrust {
  public:
   /// All outlive this.
@@ -64,7 +67,7 @@ class OciTrust {
         clock_(clock),
         events_(events),
         check_provenance_(std::move(check)),
-        policy_file_(paths.trust_policy()),
+        paths_(paths),
         memory_(files, paths.signatures()) {}
 
   /// Gives the client when a request is needed.
@@ -177,7 +180,7 @@ class OciTrust {
   const Clock& clock_;
   EventSink& events_;
   trust::CheckProvenance check_provenance_;
-  Path policy_file_;
+  const config::Paths paths_;
   trust::Memory memory_;
   std::mutex mutex_;
   std::optional<trust::Policy> policy_;  // guarded by mutex_ until it is set, then fixed

@@ -477,7 +477,7 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   return policy;
 }
 
-Result<Policy> Policy::load(const FileSystem& files, const Path& file) {
+Result<Policy> Policy::load(const FileSystem& files, const Path& file, Presence presence) {
   const Result<std::string> text = files.read(file, kMostPolicyBytes);
   if (!text) {
     if (text.error().kind != ErrorKind::NotFound) return text.error();
@@ -485,7 +485,10 @@ Result<Policy> Policy::load(const FileSystem& files, const Path& file) {
     const Result<std::vector<DirectoryEntry>> beside = files.list(file.parent_path());
     const bool is_there = beside && std::ranges::find(*beside, file.filename().string(),
                                                       &DirectoryEntry::name) != beside->end();
-    if (!is_there) return Policy();
+    if (!is_there && presence == Presence::Optional) return Policy();
+    if (!is_there)
+      return error(ErrorKind::Invalid, "the trust policy {} is not there", file.string())
+          .with_hint("MIST_TRUST_LOCATION names it: restore the file, or name another one");
     return error(ErrorKind::Invalid, "the trust policy {} is a link that leads nowhere", file.string())
         .with_hint("restore the file that it names; remove the link only if nothing needs to be signed");
   }

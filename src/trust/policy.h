@@ -77,6 +77,9 @@ constexpr bool remembers(Mode mode) { return mode == Mode::Remember || mode == M
 /// Whether `text` ("oci://host/team/shop") fits: '*' stands for any characters but '/', "**" for any.
 bool matches(std::string_view pattern, std::string_view text);
 
+/// Whether there has to be a policy.
+enum class Presence : bool { Optional, Required };
+
 class Policy {
  public:
   /// Verified packages stay signed; the rest is ignored.
@@ -85,8 +88,10 @@ class Policy {
   /// and hint; of `read`.
   static Result<Policy> parse(std::string_view text, const std::string& file,
                               const std::function<Result<std::string>(const Path&)>& read);
-  /// No file: the default. Errors: as parse, and of FileSystem::read; Invalid for a link that leads nowhere.
-  static Result<Policy> load(const FileSystem& files, const Path& file);
+  /// No file: the default, unless it is required. Errors: as parse, and of FileSystem::read; Invalid for a
+  /// link that leads nowhere, and for no file where it is required.
+  static Result<Policy> load(const FileSystem& files, const Path& file,
+                             Presence presence = Presence::Optional);
 
   /// The first rule that matches, else the default.
   const Rule& rule_for(std::string_view package) const;

@@ -117,6 +117,21 @@ TEST(TrustPolicy, ALinkThatLeadsNowhereIsNotTheAbsenceOfAPolicy) {
   EXPECT_FALSE(Policy::load(files, file).ok());
 }
 
+TEST(TrustPolicy, OneThatIsRequiredIsNotLeftOutWhereItsFileIsGone) {
+  const mist::testing::TempDir temp;
+  HostFileSystem files;
+  const Path file = temp.path() / "trust.yaml";
+  const Result<Policy> gone = Policy::load(files, file, Presence::Required);
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().kind, ErrorKind::Invalid);
+  EXPECT_NE(gone.error().message.find("trust.yaml is not there"), std::string::npos);
+  ASSERT_TRUE(
+      files.write(file, "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec: {default: remember}\n")
+          .ok());
+  EXPECT_EQ(Policy::load(files, file, Presence::Required)->rule_for("oci://reg.example/x").mode,
+            Mode::Remember);
+}
+
 TEST(TrustPolicy, RulesAreForRepositoriesHoweverTheirHostsAreWritten) {
   const auto policy = parsed(R"(
   rules:
