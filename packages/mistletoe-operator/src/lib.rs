@@ -2,6 +2,7 @@
 //!
 //! The rights of blueprints are not among them: `mistctl blueprint rbac` prints those, for the accounts in `accounts`.
 
+mod files;
 mod objects;
 
 use mistletoe::{MistOutput, MistResult, ensure};
@@ -117,6 +118,25 @@ mod tests {
         assert!(arguments.as_array().unwrap().contains(&"--default-service-account=two".into()), "{arguments}");
         let said = output.message().unwrap();
         assert!(said.ends_with("-n mistletoe --service-account operator --run-as two"), "{said}");
+    }
+
+    #[test]
+    fn files_of_secrets_and_config_maps_are_where_the_variables_say() {
+        let output = rendered(json!({ "registryCredentials": "pull", "trustPolicy": "signers" })).unwrap();
+        let pod = object(&output, "deployment.yaml")["spec"]["template"]["spec"].clone();
+        let container = pod["containers"][0].clone();
+        let has = |list: &Value, item: Value| list.as_array().unwrap().contains(&item);
+        let item = json!({ "key": ".dockerconfigjson", "path": "config.json" });
+        let secret = json!({ "secretName": "pull", "defaultMode": 0o440, "items": [item] });
+        assert!(has(&pod["volumes"], json!({ "name": "docker", "secret": secret })), "{pod}");
+        let mount = json!({ "name": "docker", "mountPath": "/etc/mistletoe/docker", "readOnly": true });
+        assert!(has(&container["volumeMounts"], mount), "{pod}");
+        assert!(has(&container["env"], json!({ "name": "DOCKER_CONFIG", "value": "/etc/mistletoe/docker" })), "{pod}");
+        // The keys that trust.yaml names are beside it.
+        assert!(has(&pod["volumes"], json!({ "name": "trust", "configMap": { "name": "signers" } })), "{pod}");
+        let policy = json!({ "name": "MIST_TRUST_LOCATION", "value": "/etc/mistletoe/trust/trust.yaml" });
+        assert!(has(&container["env"], policy), "{pod}");
+        assert!(!pod.to_string().contains("subPath"), "{pod}");
     }
 
     #[test]

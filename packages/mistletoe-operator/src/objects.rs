@@ -3,10 +3,10 @@
 use app_objects::{App, restricted};
 use mistletoe::{Value, json};
 
-use crate::{Inputs, LogFormat, PORT, Releases};
+use crate::{Inputs, LogFormat, PORT, Releases, files};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
-/// The compiled code of engines, and nothing that a Pod needs to find again.
+/// Compiled code, packages, and what is remembered of them; nothing that a Pod needs to find again.
 const HOME: &str = "/var/lib/mistletoe";
 
 /// This operator among the installs.
@@ -108,6 +108,9 @@ pub fn cluster_role_binding(inputs: &Inputs) -> Value {
 }
 
 pub fn deployment(inputs: &Inputs) -> Value {
+    let mut volumes =
+        vec![json!({ "name": "home", "emptyDir": { "sizeLimit": "1Gi" } }), json!({ "name": "tmp", "emptyDir": {} })];
+    volumes.extend(files::volumes(inputs));
     let mut spec = json!({
         "serviceAccountName": inputs.name,
         "enableServiceLinks": false,
@@ -120,7 +123,7 @@ pub fn deployment(inputs: &Inputs) -> Value {
         },
         "topologySpreadConstraints": app(inputs).spread(),
         "containers": [container(inputs)],
-        "volumes": [{ "name": "home", "emptyDir": { "sizeLimit": "1Gi" } }, { "name": "tmp", "emptyDir": {} }],
+        "volumes": volumes,
     });
     if !inputs.image_pull_secrets.is_empty() {
         spec["imagePullSecrets"] = inputs.image_pull_secrets.iter().map(|name| json!({ "name": name })).collect();
@@ -147,19 +150,26 @@ pub fn deployment(inputs: &Inputs) -> Value {
 
 fn container(inputs: &Inputs) -> Value {
     let memory = format!("{}Mi", inputs.memory_mib);
+    // A volume is writable for everybody, and nobody else is in the Pod.
+    let mut environment = vec![
+        json!({ "name": "MIST_HOME_LOCATION", "value": HOME }),
+        json!({ "name": "MIST_SAFE_DIRECTORY", "value": HOME }),
+    ];
+    environment.extend(files::environment(inputs));
+    let mut mounts = vec![json!({ "name": "home", "mountPath": HOME }), json!({ "name": "tmp", "mountPath": "/tmp" })];
+    mounts.extend(files::mounts(inputs));
     json!({
         "name": "operator",
         "image": inputs.image,
         "command": ["mistletoe-operator"],
         "args": arguments(inputs),
-        // A volume is writable for everybody, and nobody else is in the Pod.
-        "env": [{ "name": "MIST_HOME_LOCATION", "value": HOME }, { "name": "MIST_SAFE_DIRECTORY", "value": HOME }],
+        "env": environment,
         "ports": [{ "name": "http", "containerPort": PORT, "protocol": "TCP" }],
         "readinessProbe": { "httpGet": { "path": "/readyz", "port": "http" }, "periodSeconds": 5 },
         "livenessProbe": { "httpGet": { "path": "/healthz", "port": "http" }, "periodSeconds": 10, "failureThreshold": 6 },
         "resources": { "requests": { "cpu": inputs.cpu, "memory": "128Mi" }, "limits": { "memory": memory } },
         "securityContext": restricted(),
-        "volumeMounts": [{ "name": "home", "mountPath": HOME }, { "name": "tmp", "mountPath": "/tmp" }],
+        "volumeMounts": mounts,
     })
 }
 
