@@ -1,4 +1,5 @@
 """The package mistletoe-operator, and blueprints with rights, as the documents say it: with the rights of the accounts that they name."""
+import json
 import re
 
 from guides import Guide
@@ -90,3 +91,18 @@ def a_new_blueprint_runs_as_its_readme_says(t):
             site.wait_served()
     site.check_made_by("readme-app", mark)
     equal(operator.stop(), 0, "exit code")
+
+
+@test
+def the_page_of_releases_installs_an_operator_that_keeps_them(t):
+    """Rendered alone: the CRD and the ClusterRole are the cluster's, which other tests use."""
+    git_registry(t)
+    t.run("registry", "add", "local", "-g", f"file://{t.dir / 'packages.git'}")
+    page = (ROOT / "docs/release-resource.md").read_text().replace("\\\n", "")
+    install = re.search(r"^    mistctl install (mistletoe-operator .*) --create-namespace (.*) --wait$", page, re.M)
+    code, printed = Guide(t, "docs/release-resource.md").shell(f"mistctl generate {install[1]} {install[2]} -o json -q")
+    check(code == 0, printed)
+    objects = {each["kind"]: each for each in json.loads(printed)["items"]}
+    contains(" ".join(objects["Deployment"]["spec"]["template"]["spec"]["containers"][0]["args"]), "--releases=all")
+    equal([rule["resourceNames"] for rule in objects["ClusterRole"]["rules"] if rule["verbs"] == ["impersonate"]], [["deployer"]])
+    check("CustomResourceDefinition" in objects, list(objects))

@@ -22,7 +22,7 @@ pub const PORT: u16 = 8080;
 ///
 /// # Errors
 ///
-/// The default account is none of the accounts.
+/// The default account is none of the accounts; Releases are selected, and none are kept.
 pub fn generate(inputs: Inputs) -> MistResult {
     if let Some(account) = &inputs.default_account {
         ensure!(
@@ -30,6 +30,10 @@ pub fn generate(inputs: Inputs) -> MistResult {
             "inputs.defaultAccount is `{account}`, which inputs.accounts doesn't have"
         );
     }
+    ensure!(
+        inputs.release_selector.is_none() || inputs.releases != Releases::None,
+        "inputs.releaseSelector selects among the Releases that the operator keeps: set inputs.releases to `own` or `all`"
+    );
     let app = objects::app(&inputs);
     let mut output = MistOutput::new()
         .with_object("service-account.yaml", &objects::service_account(&inputs))?
@@ -41,7 +45,7 @@ pub fn generate(inputs: Inputs) -> MistResult {
     if inputs.replicas > 1 {
         output = output.with_object("disruption-budget.yaml", &app.disruption_budget())?;
     }
-    if inputs.releases != Releases::None {
+    if inputs.releases != Releases::None && inputs.release_crd {
         output = output.with_file("release-crd.yaml", RELEASE_DEFINITION);
     }
     if inputs.releases == Releases::All {
@@ -107,6 +111,19 @@ mod tests {
         let rules = object(&output, "cluster-role.yaml")["rules"].clone();
         let acts = |rule: &&Value| rule["verbs"] == json!(["impersonate"]);
         assert_eq!(rules.as_array().unwrap().iter().find(acts).unwrap()["resourceNames"], json!(["deployer"]));
+    }
+
+    #[test]
+    fn several_operators_share_the_releases_of_a_cluster() {
+        let values = json!({ "releases": "all", "releaseSelector": "team=a", "releaseCrd": false, "releaseWorkers": 4, "workers": 2 });
+        let output = rendered(values).unwrap();
+        assert!(output.file("release-crd.yaml").is_none() && output.file("cluster-role.yaml").is_some());
+        let arguments = object(&output, "deployment.yaml")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+        for flag in ["--release-selector=team=a", "--release-workers=4", "--workers=2"] {
+            assert!(arguments.as_array().unwrap().contains(&flag.into()), "{arguments}");
+        }
+        let error = rendered(json!({ "releaseSelector": "team=a" })).unwrap_err();
+        assert!(error.to_string().contains("inputs.releases"), "{error}");
     }
 
     #[test]

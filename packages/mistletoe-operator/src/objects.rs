@@ -187,6 +187,9 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
         Releases::Own => arguments.push("--releases=own".into()),
         Releases::All => arguments.push("--releases=all".into()),
     }
+    arguments.extend(inputs.release_selector.iter().map(|labels| format!("--release-selector={labels}")));
+    arguments.extend(inputs.release_workers.iter().map(|number| format!("--release-workers={number}")));
+    arguments.extend(inputs.workers.iter().map(|number| format!("--workers={number}")));
     if inputs.log_format == LogFormat::Json {
         arguments.push("--log-format=json".into());
     }
