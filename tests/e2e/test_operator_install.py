@@ -2,7 +2,7 @@
 import json
 import re
 
-from guides import Guide
+from guides import Guide, blocks
 from harness import check, contains, equal, test
 from test_blueprint_commands import config_of
 from test_demo import ROOT, git_registry
@@ -93,16 +93,44 @@ def a_new_blueprint_runs_as_its_readme_says(t):
     equal(operator.stop(), 0, "exit code")
 
 
+class Rendered:
+    """The package as docs/release-resource.md installs it. It is rendered alone: the CRD and the ClusterRole are the cluster's, and
+    other tests use them."""
+
+    def __init__(self, t):
+        git_registry(t)
+        t.run("registry", "add", "local", "-g", f"file://{t.dir / 'packages.git'}")
+        self.guide = Guide(t, "docs/release-resource.md")
+        page = self.guide.path.read_text().replace("\\\n", "")
+        install = re.search(r"^    mistctl install (mistletoe-operator .*) --create-namespace (.*) --wait$", page, re.M)
+        self.arguments = f"{install[1]} {install[2]}"
+
+    def objects(self, more=""):
+        code, printed = self.guide.shell(f"mistctl generate {self.arguments} {more} -o json -q")
+        check(code == 0, printed)
+        return {each["kind"]: each for each in json.loads(printed)["items"]}
+
+
 @test
 def the_page_of_releases_installs_an_operator_that_keeps_them(t):
-    """Rendered alone: the CRD and the ClusterRole are the cluster's, which other tests use."""
-    git_registry(t)
-    t.run("registry", "add", "local", "-g", f"file://{t.dir / 'packages.git'}")
-    page = (ROOT / "docs/release-resource.md").read_text().replace("\\\n", "")
-    install = re.search(r"^    mistctl install (mistletoe-operator .*) --create-namespace (.*) --wait$", page, re.M)
-    code, printed = Guide(t, "docs/release-resource.md").shell(f"mistctl generate {install[1]} {install[2]} -o json -q")
-    check(code == 0, printed)
-    objects = {each["kind"]: each for each in json.loads(printed)["items"]}
+    objects = Rendered(t).objects()
     contains(" ".join(objects["Deployment"]["spec"]["template"]["spec"]["containers"][0]["args"]), "--releases=all")
     equal([rule["resourceNames"] for rule in objects["ClusterRole"]["rules"] if rule["verbs"] == ["impersonate"]], [["deployer"]])
     check("CustomResourceDefinition" in objects, list(objects))
+
+
+@test
+def the_page_of_releases_makes_the_secrets_that_the_operator_mounts(t):
+    page = Rendered(t)
+    for name in (".netrc", "config.yaml", "trust.yaml", "release.pub", "minisign.pub"):
+        page.guide.file(name, f"{name}\n")
+    block = next(block for block in blocks(page.guide.path) if "docker-registry" in block.text)
+    *makes, upgrade = block.text.replace("\\\n", "").replace("-n mistletoe", f"-n {t.ns}").strip().split("\n")
+    code, said = page.guide.shell("\n".join(makes), options=["-e"], TOKEN="token")
+    check(code == 0, said)
+    pod = page.objects(" ".join(re.findall(r"--set \S+", upgrade)))["Deployment"]["spec"]["template"]["spec"]
+    mounted = [(kind, volume[source][name], [item["key"] for item in volume[source].get("items", [])]) for volume in pod["volumes"]
+               for kind, source, name in (("Secret", "secret", "secretName"), ("ConfigMap", "configMap", "name")) if source in volume]
+    equal([name for _, name, _ in mounted], ["registries", "git", "mistletoe", "signers"])
+    for kind, name, keys in mounted:
+        check(set(keys) <= set(t.kube.get(kind, t.ns, name)["data"]), f"{kind} {name} lacks one of {keys}")

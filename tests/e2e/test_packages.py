@@ -41,7 +41,9 @@ def starting_packages_are_valid_for_three_kubernetes(t):
                              ("redis", ["--set-json", 'users=[{"username":"web"}]', *tls]), ("memcached", ["-s", "servers=3", *tls]),
                              ("nginx", [*site, *tls]), ("etcd", ["-s", "members=3", "-s", "metrics.enabled=true"]),
                              ("etcd", ["-s", "persistence.enabled=false"]), ("mariadb", []), ("postgresql", []), ("redis", []), ("memcached", []),
-                             ("nginx", []), ("mistletoe-operator", ["-s", "image=operator:1"]), ("microservice", []), ("platform-example", [])):
+                             ("nginx", []), ("mistletoe-operator", ["-s", "image=operator:1"]),
+                             ("mistletoe-operator", ["-s", "image=operator:1", "-s", "registryCredentials=a", "-s", "gitCredentials=b", "-s",
+                                                     "configuration=c", "-s", "trustPolicy=d", "-s", "certificates=e"]), ("microservice", []), ("platform-example", [])):
             t.run("generate", "shop", "-p", module(name), "--validate", "--kube-version", version, *values)
 
 
