@@ -1,9 +1,12 @@
 // Compares readiness() with kstatus, the library by which Helm 4 and Flux wait, on the corpus that
-// tests/conformance/kstatus made. Where we answer otherwise, the reason stands here.
+// tests/conformance/kstatus made. Where we answer otherwise, the reason stands here, and in
+// docs/internals/readiness.md for readers of the documentation.
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <string>
 
 #include "apply/wait/readiness.h"
 #include "encoding/json.h"
@@ -65,12 +68,12 @@ constexpr Difference kDifferences[] = {
        return r.is("StatefulSet") &&
               r.object.at_path({"spec", "updateStrategy", "rollingUpdate", "partition"}) == nullptr;
      }},
-    {"with OnDelete the pods of a StatefulSet have to be there and ready all the same; kstatus doesn't look",
+    {"with OnDelete the pods of a StatefulSet must still exist and be ready; kstatus doesn't look",
      [](const Record& r, Health ours) {
        return r.is("StatefulSet") && ours == Health::InProgress && r.status == "Current" &&
               r.object.string_at({"spec", "updateStrategy", "type"}) == "OnDelete";
      }},
-    {"with OnDelete nobody updates the pods of a DaemonSet: waiting for that would be for ever",
+    {"with OnDelete nobody updates the pods of a DaemonSet: such a wait would never end",
      [](const Record& r, Health ours) {
        return r.is("DaemonSet") && ours == Health::Ready && r.reason == "LessUpdated" &&
               r.object.string_at({"spec", "updateStrategy", "type"}) == "OnDelete";
@@ -79,7 +82,7 @@ constexpr Difference kDifferences[] = {
      [](const Record& r, Health ours) {
        return r.is("Pod") && r.phase() == "Failed" && r.status == "Current" && ours == Health::Failed;
      }},
-    {"a container that crashes may wait for another that comes up later: that is over when the time is over",
+    {"a container that crashes may wait for another that comes up later; only the timeout ends that",
      [](const Record& r, Health ours) {
        return r.reason == "ContainerCrashLooping" && ours == Health::InProgress;
      }},
@@ -132,7 +135,7 @@ constexpr Difference kDifferences[] = {
        return r.is("Widget") && ours == Health::InProgress && r.condition("Ready") != nullptr &&
               r.condition("Ready")->find("observedGeneration") != nullptr;
      }},
-    {"who reports Available or Programmed and not Ready means the same by it",
+    {"Available or Programmed without Ready means the same as Ready",
      [](const Record& r, Health ours) {
        return r.is("Widget") && ours == Health::InProgress && r.condition("Ready") == nullptr &&
               (r.condition_is("Available", "False") || r.condition_is("Programmed", "False"));
@@ -171,6 +174,16 @@ TEST(KstatusCorpus, IsAnsweredAlikeOrForAReason) {
   EXPECT_EQ(unexplained, 0U);
   for (const Difference& difference : kDifferences)
     EXPECT_TRUE(explained.contains(difference.why)) << "no longer a difference: " << difference.why;
+}
+
+TEST(KstatusCorpus, EveryDifferenceIsDocumented) {
+  std::ifstream file(testing::source_dir() / "docs/internals/readiness.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  std::size_t rows = 0;
+  for (std::size_t at = page.find("\n| "); at != std::string::npos; at = page.find("\n| ", at + 1)) ++rows;
+  EXPECT_EQ(rows, std::size(kDifferences) + 1) << "rows of the table, with its heading";
+  for (const Difference& difference : kDifferences)
+    EXPECT_TRUE(page.contains("| " + std::string(difference.why) + " |\n")) << difference.why;
 }
 
 }  // namespace
