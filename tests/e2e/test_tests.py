@@ -1,6 +1,7 @@
 """mistctl test: the tests that a release brings along, run on a real cluster, and nothing left behind."""
 import signal
 
+from guides import Guide
 from harness import check, config_map, contains, equal, test
 from terminal import Screen, Terminal
 
@@ -62,6 +63,20 @@ def tests_of_a_release_run_in_order_with_their_logs_and_leave_nothing(t):
     t.run("rollback", "shop", "v0")
     contains(t.run("test", "shop", "--filter", "smoke").out, "shop: 1 of 1 test passed")
     gone(t, "questions", "smoke")
+
+
+@test(waits=True)
+def the_test_in_the_guide_for_authors_runs(t):
+    guide = Guide(t, "docs/authoring.md")
+    files = guide.files()
+    code, printed = guide.shell("mistctl package init shop --template yaml")
+    check(code == 0, printed)
+    guide.file("shop/manifests/test.yaml", files["shop/manifests/test.yaml"])
+    code, printed = guide.shell(files["test.sh"], options=["-e"])
+    check(code == 0, printed)
+    contains(printed, f"passed  Pod {t.ns}/shop-answers", "shop: 1 of 1 test passed")
+    check(t.kube.get("Service", t.ns, "shop"), "what the test asks")
+    gone(t, "shop-answers")
 
 
 @test
