@@ -157,7 +157,7 @@ installation() {
   tools/build.sh dev mistctl mistletoe-operator mistletoe-catalog manual_pages && cmake --install build/dev --prefix "$prefix" &&
     env -i PATH=/usr/bin:/bin HOME="$prefix/home" "$prefix/bin/mistctl" generate shop -p ./tests/conformance/helm/charts/umbrella -o helm &&
     [[ -e $prefix/share/man/man1/mistctl-install.1 && -e $prefix/share/doc/mistletoe/sbom.cdx.json && -n $(find "$prefix/share" -name '*.code') ]] &&
-    [[ -z $(find "$prefix/home" -name '*.code' 2>/dev/null) ]] || status=1
+    [[ -z $(find "$prefix/home" -name '*.code' 2>/dev/null) ]] && rm -rf "$prefix/home" && tests/docs/installation.py "$prefix" || status=1
   rm -rf "$prefix"
   return $status
 }

@@ -13,6 +13,8 @@ All documents of the tree (DOCUMENTS below) are read for:
   must have one in docs/internals/security-tests.md.
 * links, `paths`, names of `file.h`, `make` targets and MIST_ variables: must exist.
 
+The links of the documents that `make install` installs must lead to what is installed, too.
+
 Prints file:line: message for each fault and ends with 1 if there was one, with 2 for wrong usage. Needs nothing but the
 standard library.
 """
@@ -81,6 +83,11 @@ def read_document(text):
                 prose.append((number, line))
         before_blank = not line.strip() or line.startswith(("* ", "- "))
     return blocks, prose
+
+
+def links(line):
+    """Where the links in a line of prose lead."""
+    return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line))
 
 
 class Commands:
@@ -276,7 +283,7 @@ class Checker:
             where = (str(relative), number)
             for code in re.findall(r"`([^`]+)`", line):
                 self.code(where, path, code.strip())
-            for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            for target in links(line):
                 self.link(where, path, target)
 
     def block(self, relative, block):
@@ -481,6 +488,13 @@ class Checker:
             if anchor not in map(slug, headings):
                 self.fault(where, f"{file or linked.name} has no heading for #{anchor}")
 
+    def installed(self, directory):
+        """The links of the documents below it, which `make install` wrote."""
+        for path in sorted(directory.rglob("*.md")):
+            for number, line in read_document(path.read_text())[1]:
+                for target in links(line):
+                    self.link((f"(installed) {path.relative_to(directory)}", number), path, target)
+
     def all(self):
         documents = {path for pattern in DOCUMENTS for path in self.root.glob(pattern)}
         for required in ("README.md", "ARCHITECTURE.md", "HACKING.md"):
@@ -490,6 +504,8 @@ class Checker:
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 list(pool.map(self.document, sorted(documents)))
             self.threats()
+            subprocess.run([self.root / "tools/installed_docs.py", self.scratch / "installed"], check=True)
+            self.installed(self.scratch / "installed")
         finally:
             shutil.rmtree(self.scratch, ignore_errors=True)
         return len(documents)
