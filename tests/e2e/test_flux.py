@@ -7,7 +7,7 @@ import subprocess
 
 from guides import Guide
 from harness import Skipped, check, config_map, contains, equal, kubeconfig_text, test
-from registries import ROOT, Registry
+from registries import PASSWORD, ROOT, USER, Registry, basic
 from test_publish import printed
 from test_remotes import served
 from test_signatures import keys
@@ -171,6 +171,7 @@ class Pipeline:
         self.guide.run()
         # The servers of a test speak plain HTTP.
         replaced |= {"-n shop": f"-n {target}", "targetNamespace: shop": f"targetNamespace: {target}", "flux-system": t.ns,
+                     "create namespace shop": f"create namespace {target}", "-u ci": f"-u {USER}", "-u flux": f"-u {USER}",
                      "ref: {tag: prod}": "ref: {tag: prod}\n  insecure: true"}
         self.files = self.guide.files()
         for name, text in self.files.items():
@@ -181,6 +182,8 @@ class Pipeline:
         self.shell("git config --global user.email a@example.com && git config --global user.name a && git init -q -b main && "
                    "mistctl package init shop --template chart && rm shop/values.schema.json && printf '*.key\\nseed.json\\n' > .gitignore")
         self.guide.file("shop/templates/motd.yaml", MOTD)
+        self.shell(f"export REGISTRY_PASSWORD={PASSWORD} PULL_PASSWORD={PASSWORD} && "
+                   "sh -e namespace.sh && sh -e login.sh && sh -e pull.sh")
 
     def shell(self, script):
         code, output = self.guide.shell(script)
@@ -210,11 +213,11 @@ class Pipeline:
 
 @test(full=True, waits=True)
 def flux_applies_what_is_published(t):
-    flux, registry = Flux(t), Registry(t)
+    flux, registry = Flux(t), Registry(t, auth=basic(t))
     server, _ = served(t.dir)
     t.cleanup(server.stop)
-    job = Pipeline(t, t.namespace("shop"), **{"registry.example": registry.host,
-                                              "https://git.example/team/deploy.git\n": f"http://127.0.0.1:{server.port}/origin.git\n"})
+    job = Pipeline(t, t.namespace("shop", create=False), **{
+        "registry.example": registry.host, "https://git.example/team/deploy.git\n": f"http://127.0.0.1:{server.port}/origin.git\n"})
     from_a_registry(t, flux, job)
     only_what_is_signed(t, flux, job)
     from_git(t, flux, job)
@@ -318,7 +321,8 @@ def versions_and_digests(t, flux, registry):
     digests = {version: publish(version) for version in ("1.0.0", "1.1.0")}
     t.kube.create(SOURCE, t.ns, {
         "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"name": "plain"},
-        "spec": {"url": registry("deploy/plain"), "ref": {"semver": "^1"}, "interval": "10m", "insecure": True}})
+        "spec": {"url": registry("deploy/plain"), "ref": {"semver": "^1"}, "secretRef": {"name": "registry"}, "interval": "10m",
+                 "insecure": True}})
     t.kube.create(KUSTOMIZATION, t.ns, {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "plain"},
         "spec": {"sourceRef": {"kind": "OCIRepository", "name": "plain"}, "path": "./", "targetNamespace": t.ns, "prune": True,
