@@ -30,6 +30,7 @@ inline constexpr PackageTemplate kPackageTemplates[] = {
     {"kustomize", "A Kustomize base with an overlay for production"},
     {"yaml", "Plain Kubernetes YAML, without inputs"},
     {"jinja", "Jinja templates with a schema of their values"},
+    {"kube", "A Kube, a package for kpm: Jinja templates with a schema of their values"},
     {"handlebars", "Handlebars templates with a schema of their values"},
     {"nickel", "A Nickel program with contracts of its inputs"},
     {"python", "A program in Python, with types of its inputs"},

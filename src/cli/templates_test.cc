@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "kpm/k3.h"
 
 namespace mist::cli {
 namespace {
@@ -37,6 +38,14 @@ TEST(Templates, AreGivenTheNameEverywhere) {
       EXPECT_THAT(text, Not(HasSubstr(std::string(kTemplateName)))) << each.name << ": " << path;
     }
   }
+}
+
+TEST(Templates, AKubeHasItsNameWhereKpmReadsIt) {
+  const auto files = instantiate("kube", "shop");
+  const auto k3 = kpm::parse_k3(files.at(std::string(kpm::kMetadataFile)), "K3.yaml");
+  ASSERT_TRUE(k3.ok()) << k3.error().to_line();
+  EXPECT_EQ(k3->full_name(), "shop-0.1.0");
+  EXPECT_NE(k3->description, "");
 }
 
 TEST(Templates, ABlueprintIsGivenItsNameKindAndGroupEverywhere) {
