@@ -102,6 +102,13 @@ def packages_are_called_as_documented(t):
     guide.run()
 
 
+@test(waits=True)
+def a_kube_is_written_as_documented(t):
+    for who in ("AUTHOR", "COMMITTER"):
+        t.env |= {f"GIT_{who}_NAME": "t", f"GIT_{who}_EMAIL": "t@example.com"}
+    Guide(t, "docs/kpm.md").run()
+
+
 @test
 def ownership_is_as_documented(t):
     t.claim_namespace("owners")
