@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kUsage = R"(usage: mistletoe-catalog COMMAND [flags]
 
-A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows it. docs/catalog.md explains it.
+A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows it. docs/catalog-admin.md says how to run
+one, docs/catalog.md how to use it.
 
   serve                      the web pages and the REST API; with --kubeconfig it tests packages, too
   worker --kubeconfig FILE   tests packages of the same data, beside serve

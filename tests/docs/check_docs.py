@@ -5,6 +5,7 @@ All documents of the tree (DOCUMENTS below) are read for:
 
 * command lines of mistctl, in blocks and in `code`: command, flags, choices and number of arguments must be those that
   `mistctl COMMAND --help` prints. Nothing of them is run here; tests/e2e/test_guides.py runs the guides.
+* command lines of mistletoe-catalog: each flag must be one that its command has; docs/catalog-admin.md must have all flags.
 * YAML blocks: Kubernetes objects must render, MistPackage documents must go into a module, configurations must be read.
 * C blocks with a main function: must compile to a package that renders (left out where clang-19 is missing).
 * JSON blocks: must parse.
@@ -279,6 +280,7 @@ class Checker:
         for block in blocks:
             self.block(relative, block)
         self.test_columns(path, path.read_text())
+        self.catalog_lines(relative, path.read_text())
         for number, line in prose:
             where = (str(relative), number)
             for code in re.findall(r"`([^`]+)`", line):
@@ -433,6 +435,36 @@ class Checker:
             names |= set(re.findall(r"^@test\b.*\ndef (\w+)\(", path.read_text(), re.M))
         return names
 
+    @functools.cached_property
+    def catalog_flags(self):
+        """The commands of each flag of mistletoe-catalog, as its table has them: "" for all."""
+        source = self.root / "src/main/catalog_line.cc"
+        text = source.read_text() if source.exists() else ""
+        return {"--help": "", "--version": "", **dict(re.findall(r'Flag\{"(--[a-z-]+)", \w+, "([a-z ]*)"\}', text))}
+
+    def catalog_lines(self, relative, text):
+        """Command lines of mistletoe-catalog, in blocks and in `code`, also those that go on in the next line."""
+        if len(self.catalog_flags) == 2:
+            return
+        commands = {command for words in self.catalog_flags.values() for command in re.findall(r"serve|worker|(?:user|token) \w+", words)}
+        known = "|".join(sorted(commands | {"user", "token", "backup", "restore"}, key=len, reverse=True))
+        for line in re.finditer(rf"mistletoe-catalog ({known})\b((?:\\\n|[^\n`#])*)", text):
+            where = (str(relative), text.count("\n", 0, line.start()) + 1)
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", line[2]):
+                self.checked += 1
+                if flag not in self.catalog_flags:
+                    self.fault(where, f"mistletoe-catalog has no flag {flag}")
+                elif self.catalog_flags[flag] and line[1] not in self.catalog_flags[flag]:
+                    self.fault(where, f"mistletoe-catalog {line[1]} has no flag {flag}")
+
+    def undocumented_catalog_flags(self):
+        page = self.root / "docs/catalog-admin.md"
+        text = page.read_text() if page.exists() else ""
+        for flag in self.catalog_flags if text else ():
+            self.checked += 1
+            if not re.search(rf"`[^`]*{flag}[ `]", text):
+                self.fault(("docs/catalog-admin.md", 1), f"says nothing of the flag {flag}")
+
     def test_column(self, where, cell):
         named = re.findall(r"`(\w+)`", cell)
         if not named:
@@ -504,6 +536,7 @@ class Checker:
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 list(pool.map(self.document, sorted(documents)))
             self.threats()
+            self.undocumented_catalog_flags()
             subprocess.run([self.root / "tools/installed_docs.py", self.scratch / "installed"], check=True)
             self.installed(self.scratch / "installed")
         finally:

@@ -3,13 +3,17 @@ import http.server
 import json
 import pathlib
 import re
+import shlex
 import signal
 import socket
+import subprocess
 import threading
 import time
 
 from catalog import Catalog, Repository
+from guides import ROOT, Guide
 from harness import check, config_map, contains, equal, test, workload
+from name_server import NameServer
 from test_tests import pod_test
 
 STEPS = ["unpack", "lint", "dry run", "install", "tests", "uninstall"]
@@ -106,6 +110,73 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
     t.refused("kpm", "update", says=["catalog"])
     contains(t.run("kpm", "search", "etcd").err, "no Kube fits")
+
+
+def documented_flags(unit):
+    """The command and flags of a unit's ExecStart."""
+    line = re.search(r"^ExecStart=\S+/mistletoe-catalog (.*)$", unit.replace("\\\n", " "), re.M)
+    return shlex.split(line[1])
+
+
+@test(waits=True)
+def a_catalog_is_deployed_as_documented(t):
+    """What the units run, with the account for tests; the places of their files are the test's."""
+    t.claim_namespace("mistletoe-catalog")
+    t.cleanup(lambda: t.kube.request("DELETE", t.kube.path("ClusterRoleBinding", None, "mistletoe-catalog-tests")))
+    guide = Guide(t, "docs/catalog-admin.md")
+    guide.run()
+    files, kubeconfig = guide.files(), ["--kubeconfig", str(guide.directory / "tests.kubeconfig")]
+    catalog = Catalog(t)
+    command, *flags = documented_flags(files["mistletoe-catalog.service"])
+    equal(command, "serve")
+    server = catalog.serve(*flags, *kubeconfig)
+    token = catalog.account("ann")
+    catalog.link(token, "etcd", good(t).url)
+    run = catalog.wait_tested("etcd", "1.0.0")
+    equal((failed(run), names(run)), ([], STEPS))
+    equal(catalog.stop(server), 0, server.log.read_text())
+    # The worker beside a server that tests nothing.
+    command, *flags = documented_flags(files["worker.ini"])
+    equal(command, "worker")
+    worker = catalog.start(command, *flags, *kubeconfig)
+    t.kube.wait("the worker began", lambda: " worker, data in " in worker.log.read_text())
+    equal(catalog.stop(worker), 0, worker.log.read_text())
+
+
+def documented_calls(page):
+    """Its blocks that call curl, also those inside of lists."""
+    blocks = re.findall(r"^( *)```sh\n(.*?)^\1```", (ROOT / page).read_text(), re.M | re.S)
+    return [script for _, script in blocks if "curl " in script]
+
+
+@test
+def a_catalog_is_called_as_documented(t):
+    catalog, name_server = Catalog(t), NameServer(t)
+    catalog.serve("--poll-interval", "1h", "--name-server", name_server.address)
+    token = catalog.account("ann", "moderator")
+    name_server.records["_mistletoe-catalog.example.com"] = [f"{catalog.url} account=ann"]
+    repository = Repository(t, "etcd")
+    repository.file("deploy/etcd/K3.yaml", "name: etcd\nversion: 1.2.3\n")
+    repository.file("deploy/etcd/manifests/a.json", json.dumps(config_map("a")))
+    repository.tag("v1.2.3")
+    link, yank, domain = documented_calls("docs/catalog.md")
+    hide, = documented_calls("docs/catalog-admin.md")
+
+    def call(script):
+        script = script.replace("https://catalog.example.com", catalog.url).replace("https://git.example.com/me/etcd.git", repository.url)
+        done = subprocess.run(["bash", "-c", 'curl() { command curl --fail-with-body -sS "$@"; }\n' + script], text=True, capture_output=True,
+                              env={**t.environment(), "TOKEN": token}, timeout=60)
+        equal(done.returncode, 0, f"{script}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    equal(json.loads(call(link))["name"], "etcd")
+    t.kube.wait("the version is there", lambda: catalog.state("etcd", "1.2.3") == "queued")
+    call(yank)
+    contains(catalog.page("/packages/etcd/1.2.3"), "it loses keys")
+    call(domain)
+    equal(name_server.asked, ["_mistletoe-catalog.example.com"])
+    call(hide)
+    contains(catalog.page("/packages/etcd", status=410), "it sends its secrets to another host")
 
 
 @test
