@@ -20,7 +20,8 @@ Result<std::shared_ptr<const IndexText>> IndexTexts::now() {
   MIST_TRY(const std::int64_t revision, store_.index_revision());
   std::unique_lock lock(mutex_);
   while (true) {
-    if (made_ && (made_->revision >= revision || is_making_ || clock_.steady_now() < not_before_))
+    // Not `>=`: a database that was restored, or gave way to a standby, may have a smaller number.
+    if (made_ && (made_->revision == revision || is_making_ || clock_.steady_now() < not_before_))
       return made_;
     if (!is_making_) break;
     made_one_.wait(lock);

@@ -46,9 +46,9 @@ class StoppingClock final : public Clock {
 class IndexTextsTest : public ::testing::Test {
  protected:
   IndexTextsTest() {
-    const auto database = *open_sqlite(dir_.path() / "a.db");
-    store_ = *open_store(database, clock_, random_);
-    EXPECT_TRUE(account_store_in(database, clock_, random_)->add("ann", Role::Author, "").ok());
+    database_ = *open_sqlite(dir_.path() / "a.db");
+    store_ = *open_store(database_, clock_, random_);
+    EXPECT_TRUE(account_store_in(database_, clock_, random_)->add("ann", Role::Author, "").ok());
     EXPECT_TRUE(store_->add_project({.name = "etcd", .owner = "ann", .url = "https://g.example/e"}).ok());
     publish("1.0.0");
     texts_.emplace(*store_, clock_);
@@ -67,6 +67,7 @@ class IndexTextsTest : public ::testing::Test {
   mist::testing::TempDir dir_;
   SystemRandom random_;
   StoppingClock clock_;
+  std::shared_ptr<SqlConnections> database_;
   std::unique_ptr<Store> store_;
   std::optional<IndexTexts> texts_;
 };
@@ -94,6 +95,18 @@ TEST_F(IndexTextsTest, WhatTakesLongIsNotMadeAllTheTime) {
   int asked = 1;
   while (asked < 100 && text().find("1.1.0") == std::string::npos) ++asked;
   EXPECT_EQ(asked, 8) << "it rests nine times as long as it took; one look was before these";
+}
+
+TEST_F(IndexTextsTest, ADatabaseThatWentBackInTimeIsBelieved) {
+  publish("1.1.0");
+  EXPECT_THAT(text(), HasSubstr("1.1.0"));
+  const Status restored = database_->writing([](sql::Database& db) {
+    return db.script(
+        "UPDATE versions SET state = 0 WHERE version = '1.1.0';"
+        "UPDATE counters SET value = value - 1 WHERE name = 'index';");
+  });
+  ASSERT_TRUE(restored.ok()) << restored.error().to_line();
+  EXPECT_THAT(text(), Not(HasSubstr("1.1.0")));
 }
 
 }  // namespace

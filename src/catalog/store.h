@@ -180,7 +180,8 @@ class Store {
   };
   virtual Result<Counts> counts() = 0;
 
-  /// A number that grows whenever index() has another answer.
+  /// A number that grows whenever index() has another answer. It is smaller after the database went back in
+  /// time, as by a restore.
   virtual Result<std::int64_t> index_revision() = 0;
   virtual Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() = 0;
   /// Whether a version has these bytes. Gone: only hidden ones have them.
