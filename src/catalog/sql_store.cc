@@ -394,7 +394,7 @@ Status SqlStore::list_again(Database& db, std::int64_t project) const {
                "v.project = ? AND v.hidden IS NULL AND p.hidden IS NULL "
                "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, "
                // A release has no "-", or only after "+".
-               "v.state = 2 AND v.version NOT LIKE '%-%+%' AND "
+               "v.state = 2 AND v.yanked IS NULL AND v.version NOT LIKE '%-%+%' AND "
                "(v.version NOT LIKE '%-%' OR v.version LIKE '%+%-%') DESC, "
                "v.place DESC LIMIT 1",
                {project}, [&](const Row& row) {

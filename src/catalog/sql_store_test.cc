@@ -733,6 +733,20 @@ TEST_P(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {
   EXPECT_EQ(store_->yank("etcd", "3.0.0", "x").error().kind, ErrorKind::NotFound);
 }
 
+TEST_P(StoreTest, AYankedReleaseGivesWayToANewerVersionThatHasNotPassed) {
+  author("ann");
+  project("etcd");
+  publish("etcd", "1.0.0");
+  ASSERT_TRUE(store_->yank("etcd", "1.0.0", "broken").ok());
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.0") << "there is no other";
+  submit(version("etcd", "1.0.1"));
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.1") << "it waits for its test";
+  ASSERT_TRUE(store_->finish(lease(), false).ok());
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.1") << "it failed";
+  ASSERT_TRUE(store_->yank("etcd", "1.0.0", std::nullopt).ok());
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.0");
+}
+
 TEST_P(StoreTest, SearchFindsBeginningsOfWordsAndTakesNothingForAnOperator) {
   author("ann");
   for (const char* each : {"etcd-standalone", "nginx", "postgres"}) {
