@@ -120,6 +120,18 @@ TEST_F(SearchDatabase, EverythingThatIsTypedIsText) {
   EXPECT_THAT(found({.registries = {"team' OR '1'='1"}}), IsEmpty());
 }
 
+TEST_F(SearchDatabase, AWordWithoutLettersIsLeftOut) {
+  Entry web = package("web", "A server", {"Deployment"});
+  web.keywords = {"http"};
+  store("team", {web, package("website"), package("other", "A server")});
+  EXPECT_THAT(words({"web", "\u2013", "server"}), ElementsAre("team/web")) << "a dash";
+  EXPECT_THAT(words({"\U0001F680 web server"}), ElementsAre("team/web")) << "an emoji";
+  EXPECT_THAT(found({.words = {"server", "\u2013"}, .kinds = {"Deployment"}, .keywords = {"http"}}),
+              ElementsAre("team/web"));
+  EXPECT_THAT(words({"\u2013", "nothing"}), IsEmpty());
+  EXPECT_THAT(words({"\u2013"}), IsEmpty());
+}
+
 TEST_F(SearchDatabase, WithoutWordsEverythingIsListedByName) {
   store("team", {package("web"), package("a/job"), package("b/job")});
   EXPECT_THAT(words({}), ElementsAre("team/a/job", "team/b/job", "team/web"));

@@ -1,5 +1,7 @@
 #include "search/query.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -10,8 +12,9 @@ namespace {
 constexpr std::size_t kMostTerms = 20;
 constexpr std::size_t kMostTerm = 200;
 
-// Whether the tokenizer unicode61 finds a token in it.
-bool has_token(std::string_view text) {
+// Whether the tokenizer unicode61 may find a token in it. Only the tokenizer knows which characters beyond
+// ASCII are letters, and which are dashes and emoji.
+bool may_have_token(std::string_view text) {
   return std::ranges::any_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            static_cast<unsigned char>(c) >= 0x80;
@@ -31,10 +34,11 @@ std::string quoted(std::string_view text) {
 class Expression {
  public:
   void add(std::string_view column, std::string_view text, bool prefix) {
-    if (!has_token(text) || terms_.size() == kMostTerms) return;
+    if (!may_have_token(text) || terms_.size() == kMostTerms) return;
     terms_.push_back(fmt::format("{} : {}{}", column, quoted(text), prefix ? " *" : ""));
   }
-  std::string text() const { return join(terms_, " AND "); }
+  // All of them must occur. Without AND, FTS5 leaves out those in which it finds no token.
+  std::string text() const { return join(terms_, " "); }
 
  private:
   std::vector<std::string> terms_;
