@@ -8,7 +8,9 @@
 namespace mist::catalog {
 namespace {
 
-postgres::OpenOptions options_of_server() { return {.resolve = http::resolve_host}; }
+postgres::OpenOptions options_of_server() {
+  return {.resolve = http::resolve_host, .own_tables = {"settings", "counters"}};
+}
 
 Result<std::unique_ptr<postgres::Database>> connect_to_server(const postgres::Url& url) {
   return postgres::Database::open(url, options_of_server());

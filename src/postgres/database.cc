@@ -548,6 +548,45 @@ Status Database::reading(const std::function<Status()>& work) {
   return enclosed("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work);
 }
 
+// Of the schema in which ours are created; others of the search path may be other programs'.
+Result<bool> Database::has_table(std::string_view name) {
+  bool is_there = false;
+  MIST_TRY_VOID(
+      query("SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = current_schema() AND c.relname = ?",
+            {name}, [&](const Row&) { is_there = true; }));
+  return is_there;
+}
+
+// Many programs have a table of that name, of which some keep a number in it, too.
+Result<bool> Database::is_version_ours() {
+  std::string type;
+  MIST_TRY_VOID(
+      query("SELECT atttypid::regtype::text FROM pg_attribute "
+            "WHERE attrelid = 'schema_version'::regclass AND attname = 'version'",
+            {}, [&](const Row& row) { type = row.text(0); }));
+  if (type != "bigint") return false;
+  for (const std::string& each : options_.own_tables) {
+    MIST_TRY(const bool is_there, has_table(each));
+    if (!is_there) return false;
+  }
+  return true;
+}
+
+Result<std::int64_t> Database::version() {
+  MIST_TRY(const bool is_there, has_table("schema_version"));
+  if (!is_there) return std::int64_t{0};
+  MIST_TRY(const bool is_ours, is_version_ours());
+  std::vector<std::int64_t> found;
+  if (is_ours)
+    MIST_TRY_VOID(query("SELECT version FROM schema_version", {},
+                        [&](const Row& row) { found.push_back(row.integer(0)); }));
+  if (found.size() == 1) return found.front();
+  return error(ErrorKind::Invalid, "the database {} is another program's", url_.shown())
+      .with_because("its table schema_version isn't one of ours")
+      .with_hint("create one for this program alone: createdb --encoding UTF8 --template template0 NAME");
+}
+
 Status Database::migrate(std::span<const std::string_view> scripts) {
   const auto newest = static_cast<std::int64_t>(scripts.size());
   // Somebody else's migration takes as long as it takes.
@@ -557,17 +596,12 @@ Status Database::migrate(std::span<const std::string_view> scripts) {
       kTakeTurn);
   is_migrating_ = true;
   Status done = enclosed(begin, [&]() -> Status {
-    bool is_there = false;
-    MIST_TRY_VOID(query("SELECT to_regclass('schema_version') IS NOT NULL", {},
-                        [&](const Row& row) { is_there = row.integer(0) != 0; }));
-    if (!is_there)
+    MIST_TRY(const std::int64_t there, version());
+    if (there > newest) return sql::newer_schema(url_.shown(), there, newest);
+    if (there == 0)
       MIST_TRY_VOID(
           script("CREATE TABLE schema_version (version BIGINT NOT NULL); "
                  "INSERT INTO schema_version VALUES (0)"));
-    std::int64_t there = 0;
-    MIST_TRY_VOID(
-        query("SELECT version FROM schema_version", {}, [&](const Row& row) { there = row.integer(0); }));
-    if (there > newest) return sql::newer_schema(url_.shown(), there, newest);
     for (std::int64_t at = there; at < newest; ++at)
       MIST_TRY_VOID(script(fmt::format("{}\nUPDATE schema_version SET version = {}",
                                        scripts[static_cast<std::size_t>(at)], at + 1))

@@ -39,7 +39,10 @@ struct OpenOptions {
   std::chrono::milliseconds patience{5'000};    ///< how long a transaction waits for the others
   std::chrono::milliseconds statement{60'000};  ///< the longest that a statement may take
   std::chrono::milliseconds grace{5'000};  ///< after that the server must have said so; else it is given up
-  Resolve resolve = {};      ///< empty: left to libpq, which takes the first address that is silent
+  Resolve resolve = {};  ///< empty: left to libpq, which takes the first address that is silent
+  /// Tables that each version of our schema has. Where `schema_version` stands without them, the schema is
+  /// another program's.
+  std::vector<std::string> own_tables = {};
   Random* random = nullptr;  ///< for load_balance_hosts=random; nullptr: the system's
   /// How often all servers and addresses failed: each such attempt makes the next one begin at another place,
   /// in all databases that share the options.
@@ -61,6 +64,9 @@ class Database final : public sql::Database {
   Status transaction(const std::function<Status()>& work) override;
   Status reading(const std::function<Status()>& work) override;
   Status migrate(std::span<const std::string_view> scripts) override;
+  /// Of the schema, which is the first of the search path; 0: it is still without tables of ours. Invalid: it
+  /// is another program's.
+  Result<std::int64_t> version();
 
  private:
   struct Finish {
@@ -82,6 +88,8 @@ class Database final : public sql::Database {
   Status connect_to(const Host& host, std::chrono::milliseconds limit);
   Status ready();
   bool is_alive();
+  Result<bool> has_table(std::string_view name);
+  Result<bool> is_version_ours();
   Status enclosed(const std::string& statements, const std::function<Status()>& work);
   Result<Answer> answer(std::string_view sql, sql::Params params);
   Result<std::string> prepared(std::string_view sql, std::span<const unsigned> types);

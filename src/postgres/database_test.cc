@@ -137,6 +137,48 @@ TEST_F(PostgresTest, AMigrationThatFailsChangesNothing) {
   EXPECT_FALSE(insert(*database, "a").ok()) << "its first step stayed";
 }
 
+TEST_F(PostgresTest, AnotherProgramsDatabaseIsLeftAsItIs) {
+  const OpenOptions ours{.own_tables = {"things"}};
+  for (const std::string_view table :
+       {"CREATE TABLE schema_version (version TEXT NOT NULL); INSERT INTO schema_version VALUES ('1')",
+        "CREATE TABLE schema_version (installed_rank INTEGER, version VARCHAR(50), success BOOLEAN)",
+        "CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (1)",
+        "CREATE TABLE schema_version (version BIGINT NOT NULL); INSERT INTO schema_version VALUES (1)",
+        "CREATE TABLE schema_version (version BIGINT NOT NULL); CREATE TABLE things (id BIGINT); "
+        "INSERT INTO schema_version VALUES (1), (2)"}) {
+    url_.emplace(TestServer::of_program().fresh());
+    const auto database = opened(ours);
+    ASSERT_TRUE(database->script(std::string(table)).ok()) << table;
+    const Status done = database->migrate(kScripts);
+    ASSERT_FALSE(done.ok()) << table;
+    EXPECT_EQ(done.error().kind, ErrorKind::Invalid) << done.error().to_line();
+    EXPECT_THAT(done.error().message, HasSubstr("another program's"));
+    EXPECT_FALSE(database->query("SELECT note FROM things", {}, [](const Row&) {}).ok()) << table;
+  }
+}
+
+TEST_F(PostgresTest, AnotherProgramsTableInAnotherSchemaIsNotOurs) {
+  TestServer server;
+  const auto open = [&](const std::string& path) {
+    auto database =
+        Database::open(server.url("&options=-csearch_path%3D" + path), {.own_tables = {"things"}});
+    EXPECT_TRUE(database.ok()) << database.error().to_line();
+    return *std::move(database);
+  };
+  ASSERT_TRUE(open("public")
+                  ->script("CREATE TABLE schema_version (version TEXT NOT NULL); "
+                           "INSERT INTO schema_version VALUES ('7'); CREATE SCHEMA own")
+                  .ok());
+  const auto database = open("own,public");
+  EXPECT_EQ(*database->version(), 0);
+  for (int i = 0; i < 2; ++i) {
+    const Status done = database->migrate(kScripts);
+    ASSERT_TRUE(done.ok()) << done.error().to_line();
+  }
+  EXPECT_EQ(*database->version(), 2);
+  EXPECT_TRUE(insert(*database, "a").ok());
+}
+
 TEST_F(PostgresTest, SeveralMayMigrateAtOnce) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([this] { migrated(); });

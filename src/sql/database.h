@@ -5,8 +5,8 @@
 //
 // Errors: Retryable (the database can't be reached, or is busy; no space, a failing disk), Conflict (a
 // constraint of the schema), Forbidden (it lets us not in, or not do that), Invalid (no database, a damaged
-// one, or one of a newer program), Internal (SQL that it refuses). All but Conflict and that of a newer
-// program are a StorageFault (base/storage_fault.h).
+// one, or one of a newer or another program), Internal (SQL that it refuses). All but Conflict and those of
+// other programs are a StorageFault (base/storage_fault.h).
 
 #include <concepts>
 #include <cstddef>
@@ -97,7 +97,7 @@ class Database {
   virtual Status reading(const std::function<Status()>& work) = 0;
 
   /// `scripts[i]` brings a database of version i to i + 1; a new one has version 0. Several processes may
-  /// call it at once. Invalid: the database is newer than all of them.
+  /// call it at once. Invalid: the database is newer than all of them, or another program's.
   virtual Status migrate(std::span<const std::string_view> scripts) = 0;
 
  protected:
