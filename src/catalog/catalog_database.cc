@@ -43,8 +43,12 @@ Status copy_from_postgres(const postgres::Url& url, const Path& target, const Co
   MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
   MIST_TRY(sqlite::Database file, sqlite::Database::open(target));
   MIST_TRY_VOID(file.migrate(sqlite_dialect().schema));
-  return server->reading(
-      [&] { return file.transaction([&] { return copy_rows_to_file(*server, file, context); }); });
+  // The server's transaction ends before the file's: it would be idle while words are made and the file is
+  // written, and the server ends one that is idle for a minute.
+  return file.transaction([&]() -> Status {
+    MIST_TRY_VOID(server->reading([&] { return copy_rows_to_file(*server, file, context); }));
+    return add_words_to_file(file, context);
+  });
 }
 
 Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digests, const Blobs& blobs,

@@ -102,11 +102,12 @@ Status make_room(const std::vector<CopiedTable>& tables, Database& to) {
 }
 
 // The words by which packages are found: each database has its own form of them.
-Status add_words(Database& file, Database& to, const Dialect& dialect) {
+Status add_words(Database& file, Database& to, const Dialect& dialect, const Context& context) {
   Status done;
   MIST_TRY_VOID(file.query(
       "SELECT l.project, l.name, l.description, v.facts FROM listed l JOIN versions v ON v.id = l.version",
       {}, [&](const Row& row) {
+        if (done.ok()) done = context.check();
         if (!done.ok()) return;
         PackageFacts facts;
         if (const auto value = encoding::parse_json(row.text(3)); value.ok())
@@ -170,7 +171,7 @@ Status copy_rows_to_server(Database& file, Database& server, const Context& cont
       MIST_TRY_VOID(server.query("SELECT setval(pg_get_serial_sequence(?, 'id'), ?)", {table, last},
                                  [](const Row&) {}));
   }
-  return add_words(file, server, postgres_dialect());
+  return add_words(file, server, postgres_dialect(), context);
 }
 
 Status copy_rows_to_file(Database& server, Database& file, const Context& context) {
@@ -203,7 +204,11 @@ Status copy_rows_to_file(Database& server, Database& file, const Context& contex
     MIST_TRY_VOID(file.run("DELETE FROM sqlite_sequence WHERE name = ?", {table}));
     MIST_TRY_VOID(file.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", {table, last}));
   }
-  return add_words(file, file, sqlite_dialect());
+  return {};
+}
+
+Status add_words_to_file(Database& file, const Context& context) {
+  return add_words(file, file, sqlite_dialect(), context);
 }
 
 }  // namespace mist::catalog

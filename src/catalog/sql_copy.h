@@ -13,6 +13,9 @@ namespace mist::catalog {
 Status copy_rows_to_server(sql::Database& file, sql::Database& server, const Context& context);
 
 /// `server` is within a transaction that sees one state, `file` within one that writes, and has no rows yet.
+/// Without the words by which packages are found.
 Status copy_rows_to_file(sql::Database& server, sql::Database& file, const Context& context);
+/// The rest, made of those rows: it takes a while, in which the server isn't needed.
+Status add_words_to_file(sql::Database& file, const Context& context);
 
 }  // namespace mist::catalog
