@@ -56,7 +56,7 @@ Status back_up(FileSystem& files, const postgres::Url& database, const Path& tar
     const DataPlaces copy{directory};
     MIST_TRY_VOID(copy_from_postgres(database, copy.database(), context));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
-    MIST_TRY(const auto connections, open_postgres(database));
+    MIST_TRY(const auto connections, open_postgres_as_it_is(database));
     const SqlBlobs from(connections);
     FileBlobs to(files, copy.blobs());
     return copy_blobs(digests, from, to, context);

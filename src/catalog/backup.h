@@ -21,7 +21,8 @@ struct DataPlaces {
 /// Of what is committed when it begins. `target` must not be there; it is whole or not there. Errors:
 /// Conflict; of the database and the file system.
 Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context);
-
+/// Of a server's, which is only read: NotFound if it has no catalog, Invalid if its schema isn't of this
+/// program's version.
 Status back_up(FileSystem& files, const postgres::Url& database, const Path& target, const Context& context);
 
 /// Into `data`, which must not have a database. Everything is checked first: the database, and that each

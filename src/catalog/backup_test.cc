@@ -9,9 +9,11 @@
 #include "catalog/database_fixture.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_blobs.h"
+#include "catalog/sql_dialect.h"
 #include "catalog/sql_feedback_store.h"
 #include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
+#include "postgres/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
 
@@ -237,6 +239,40 @@ TEST_P(BackupTest, ThatIsDamagedLeavesNothing) {
   EXPECT_TRUE(done.ok()) << done.error().to_line();
   EXPECT_EQ(restore(files_, dir_.path() / "nothing", server_.url(), scratch_, Context()).error().kind,
             ErrorKind::NotFound);
+}
+
+TEST_P(BackupTest, ADatabaseOfAnotherVersionIsRefusedAndStaysAsItIs) {
+  const auto refusal = [&] {
+    const Status done = back_up(files_, server_.url(), backup_, Context());
+    EXPECT_FALSE(done.ok());
+    EXPECT_FALSE(files_.exists(backup_));
+    return done.ok() ? Error() : done.error();
+  };
+  auto server = *postgres::Database::open(server_.url());
+  EXPECT_EQ(refusal().kind, ErrorKind::NotFound);
+  EXPECT_EQ(*server->version(), 0) << "it makes no tables";
+  ASSERT_TRUE(server->migrate(postgres_dialect().schema.first(1)).ok());
+  const Error older = refusal();
+  EXPECT_EQ(older.kind, ErrorKind::Invalid) << older.to_line();
+  EXPECT_THAT(older.hint, HasSubstr("the program that the catalog runs"));
+  EXPECT_EQ(*server->version(), 1);
+  ASSERT_TRUE(server->migrate(postgres_dialect().schema).ok());
+  ASSERT_TRUE(server->run("UPDATE schema_version SET version = version + 1").ok());
+  EXPECT_EQ(refusal().kind, ErrorKind::Invalid);
+}
+
+// It would wait for ever if it took the writers' turn, which a standby refuses.
+TEST_P(BackupTest, IsMadeWhileSomebodyWrites) {
+  Kept kept = on_server();
+  SqlBlobs blobs(kept.database);
+  fill(kept, blobs);
+  const Status done = kept.database->writing([&](sql::Database& writer) -> Status {
+    MIST_TRY_VOID(writer.run("UPDATE counters SET value = value + 1"));
+    return back_up(files_, server_.url(), backup_, Context());
+  });
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  ASSERT_TRUE(restore(files_, backup_, last_, Context()).ok());
+  EXPECT_TRUE(*in_file(last_).accounts->find("bob"));
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BackupTest);

@@ -16,6 +16,24 @@ Result<std::unique_ptr<postgres::Database>> connect_to_server(const postgres::Ur
   return postgres::Database::open(url, options_of_server());
 }
 
+SqlConnections::Connect connects_to(const postgres::Url& url) {
+  return [url, options = options_of_server()]() -> Result<std::unique_ptr<sql::Database>> {
+    MIST_TRY(std::unique_ptr<postgres::Database> opened, postgres::Database::open(url, options));
+    return opened;
+  };
+}
+
+// A backup never brings the schema up to date: older programs may be running with it.
+Status must_have_our_schema(postgres::Database& server, const postgres::Url& url) {
+  MIST_TRY(const std::int64_t there, server.version());
+  const auto ours = static_cast<std::int64_t>(postgres_dialect().schema.size());
+  if (there == ours) return {};
+  if (there == 0) return error(ErrorKind::NotFound, "the database {} has no catalog", url.shown());
+  return error(ErrorKind::Invalid, "the database {} is of another version of this program", url.shown())
+      .with_because(fmt::format("its schema has version {}, this program's is {}", there, ours))
+      .with_hint("make the backup with the program that the catalog runs");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
@@ -26,11 +44,13 @@ Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
 }
 
 Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url) {
-  const postgres::OpenOptions options = options_of_server();
-  return SqlConnections::open(postgres_dialect(), [=]() -> Result<std::unique_ptr<sql::Database>> {
-    MIST_TRY(std::unique_ptr<postgres::Database> opened, postgres::Database::open(url, options));
-    return opened;
-  });
+  return SqlConnections::open(postgres_dialect(), connects_to(url));
+}
+
+Result<std::shared_ptr<SqlConnections>> open_postgres_as_it_is(const postgres::Url& url) {
+  SqlConnections::Connect connect = connects_to(url);
+  MIST_TRY(std::unique_ptr<sql::Database> first, connect());
+  return std::make_shared<SqlConnections>(postgres_dialect(), std::move(connect), std::move(first));
 }
 
 Status copy_sqlite(const Path& file, const Path& target) {
@@ -40,13 +60,16 @@ Status copy_sqlite(const Path& file, const Path& target) {
 
 Status copy_from_postgres(const postgres::Url& url, const Path& target, const Context& context) {
   MIST_TRY(const std::unique_ptr<postgres::Database> server, connect_to_server(url));
-  MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
   MIST_TRY(sqlite::Database file, sqlite::Database::open(target));
   MIST_TRY_VOID(file.migrate(sqlite_dialect().schema));
+  const auto copy_rows = [&]() -> Status {
+    MIST_TRY_VOID(must_have_our_schema(*server, url));
+    return copy_rows_to_file(*server, file, context);
+  };
   // The server's transaction ends before the file's: it would be idle while words are made and the file is
   // written, and the server ends one that is idle for a minute.
   return file.transaction([&]() -> Status {
-    MIST_TRY_VOID(server->reading([&] { return copy_rows_to_file(*server, file, context); }));
+    MIST_TRY_VOID(server->reading(copy_rows));
     return add_words_to_file(file, context);
   });
 }

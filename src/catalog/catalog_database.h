@@ -20,10 +20,14 @@ Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file);
 /// Of a server: makes the tables in the database that the URL names, or brings them up to date.
 Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url);
 
+/// Its schema stays as it is, so this is for bytes alone (SqlBlobs), which each version keeps in one way.
+Result<std::shared_ptr<SqlConnections>> open_postgres_as_it_is(const postgres::Url& url);
+
 /// A consistent copy, while others use it. Conflict: `target` is there.
 Status copy_sqlite(const Path& file, const Path& target);
 /// All rows of a PostgreSQL database as a file of SQLite, while others use it. The bytes of packages aren't
-/// in it. `target` isn't there yet.
+/// in it. The database is only read. `target` isn't there yet. NotFound: it has no catalog. Invalid: its
+/// schema is another program's, or of another version.
 Status copy_from_postgres(const postgres::Url& url, const Path& target, const Context& context);
 /// All rows of a file that nobody uses, which is brought up to date, and those bytes, into a PostgreSQL
 /// database: all of them or none. Conflict: it has a catalog already.
