@@ -225,15 +225,20 @@ bool HostFileSystem::is_directory(const Path& path) const {
 }
 
 Result<FileLock> FileLock::acquire(const Path& path, const Context& context) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return errno_error("lock", path, errno);
-  // flock can't take a deadline; the lock is held for milliseconds, so a short sleep between tries is cheap.
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("lock", path, errno);
-    MIST_TRY_VOID(context.check().in(fmt::format("while waiting for the lock {}", path.string())));
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (true) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd) return errno_error("lock", path, errno);
+    // flock can't take a deadline; locks are held for milliseconds, so a short sleep between tries is cheap.
+    while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("lock", path, errno);
+      MIST_TRY_VOID(context.check().in(fmt::format("while waiting for the lock {}", path.string())));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    // Its last holder may have removed it meanwhile: nobody else would lock that one.
+    struct stat info{};
+    if (::fstat(fd.get(), &info) != 0) return errno_error("lock", path, errno);
+    if (info.st_nlink > 0) return FileLock(std::move(fd));
   }
-  return FileLock(std::move(fd));
 }
 
 }  // namespace mist

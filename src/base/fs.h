@@ -78,7 +78,8 @@ class HostFileSystem final : public FileSystem {
   bool is_directory(const Path& path) const override;
 };
 
-/// An advisory lock (flock) on `path`, which is created; held until destroyed or the process dies.
+/// An advisory lock (flock) on `path`, which is created; held until destroyed or the process dies. Its holder
+/// may remove the file: those who waited for it then lock the next one.
 class FileLock {
  public:
   /// Waits at most until `context` ends it. Errors as above, Timeout, Cancelled.

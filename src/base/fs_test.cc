@@ -4,6 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <thread>
+
 #include "base/context.h"
 #include "testing/temp_dir.h"
 #include "testing/umask.h"
@@ -74,6 +80,26 @@ TEST(FileLock, SecondHolderWaitsAndTimesOut) {
   const auto second =
       FileLock::acquire(dir.path() / "lock", Context().with_timeout(std::chrono::milliseconds(20)));
   EXPECT_EQ(second.error().kind, ErrorKind::Timeout);
+}
+
+TEST(FileLock, ThoseWhoWaitLockTheNextFileWhenTheHolderRemovesIt) {
+  testing::TempDir dir;
+  const Path place = std::filesystem::canonical(dir.path()) / "lock";
+  const auto opened_by_us = [&] {
+    std::error_code gone;
+    return std::ranges::count_if(std::filesystem::directory_iterator("/proc/self/fd"), [&](const auto& each) {
+      return std::filesystem::read_symlink(each.path(), gone) == place;
+    });
+  };
+  std::optional<FileLock> first = *FileLock::acquire(place, Context());
+  auto waiting = std::async(std::launch::async, [&] { return FileLock::acquire(place, Context()); });
+  while (opened_by_us() < 2) std::this_thread::yield();
+  ASSERT_TRUE(HostFileSystem().remove(place).ok());
+  first.reset();
+  const Result<FileLock> second = waiting.get();
+  ASSERT_TRUE(second.ok()) << second.error().to_line();
+  const auto third = FileLock::acquire(place, Context().with_timeout(std::chrono::milliseconds(20)));
+  EXPECT_EQ(third.error().kind, ErrorKind::Timeout) << "two have it";
 }
 
 }  // namespace
