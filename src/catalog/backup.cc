@@ -1,5 +1,7 @@
 #include "catalog/backup.h"
 
+#include <chrono>
+#include <functional>
 #include <set>
 
 #include "catalog/blobs.h"
@@ -24,23 +26,46 @@ Status must_be_backup(FileSystem& files, const Path& source) {
   return error(ErrorKind::NotFound, "{} is not a backup of a catalog", source.string());
 }
 
-// `fill` writes it beside, and then it is there.
-Status appear(FileSystem& files, const Path& wanted, const std::function<Status(const Path&)>& fill) {
-  const Path target = wanted.filename().empty() ? wanted.parent_path() : wanted;  // "copies/monday/"
-  if (files.exists(target)) return error(ErrorKind::Conflict, "{} is there already", target.string());
-  const Path beside = target.parent_path() / ("." + target.filename().string() + ".incomplete");
-  MIST_TRY_VOID(files.remove_all(beside));
-  MIST_TRY_VOID(files.make_directories(beside, 0700));
-  Status done = fill(beside);
-  if (done.ok()) done = files.rename(beside, target);
-  if (!done.ok()) (void)files.remove_all(beside);
+// `work` has the directory for itself. It is empty at first, also if a process was killed in it, and gone
+// afterwards. Conflict: another process has it.
+Status alone_in(FileSystem& files, const Path& directory, const Context& context,
+                const std::function<Status()>& work) {
+  MIST_TRY_VOID(files.make_directories(directory.parent_path(), 0700));
+  const Path lock_file = directory.string() + ".lock";
+  const auto lock = FileLock::acquire(lock_file, context.with_timeout(std::chrono::milliseconds(1)));
+  if (!lock.ok() && lock.error().kind == ErrorKind::Timeout)
+    return error(ErrorKind::Conflict, "another process is using {}", directory.string())
+        .with_hint("wait until it has ended");
+  if (!lock.ok()) return lock.error();
+  Status done = files.remove_all(directory);
+  if (done.ok()) done = files.make_directories(directory, 0700);
+  if (done.ok()) done = work();
+  (void)files.remove_all(directory);
+  (void)files.remove(lock_file);
   return done;
+}
+
+// `fill` writes it beside, and then it is there.
+Status appear(FileSystem& files, const Path& wanted, const Context& context,
+              const std::function<Status(const Path&)>& fill) {
+  const Path target = wanted.filename().empty() ? wanted.parent_path() : wanted;  // "copies/monday/"
+  const auto must_be_free = [&]() -> Status {
+    if (!files.exists(target)) return {};
+    return error(ErrorKind::Conflict, "{} is there already", target.string());
+  };
+  MIST_TRY_VOID(must_be_free());
+  const Path beside = target.parent_path() / ("." + target.filename().string() + ".incomplete");
+  return alone_in(files, beside, context, [&]() -> Status {
+    MIST_TRY_VOID(must_be_free());  // another process may have made it until now
+    MIST_TRY_VOID(fill(beside));
+    return files.rename(beside, target);
+  });
 }
 
 }  // namespace
 
 Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context) {
-  return appear(files, target, [&](const Path& directory) -> Status {
+  return appear(files, target, context, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
     MIST_TRY_VOID(copy_sqlite(data.database(), copy.database()));
     // Bytes are there before a version names them, and never go: all that the copy names can be copied now.
@@ -52,7 +77,7 @@ Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, co
 }
 
 Status back_up(FileSystem& files, const postgres::Url& database, const Path& target, const Context& context) {
-  return appear(files, target, [&](const Path& directory) -> Status {
+  return appear(files, target, context, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
     MIST_TRY_VOID(copy_from_postgres(database, copy.database(), context));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
@@ -65,7 +90,7 @@ Status back_up(FileSystem& files, const postgres::Url& database, const Path& tar
 
 Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context) {
   MIST_TRY_VOID(must_be_backup(files, source));
-  return appear(files, data.root, [&](const Path& directory) -> Status {
+  return appear(files, data.root, context, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
     MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
@@ -78,19 +103,14 @@ Status restore(FileSystem& files, const Path& source, const DataPlaces& data, co
 Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
                const Context& context) {
   MIST_TRY_VOID(must_be_backup(files, source));
-  MIST_TRY_VOID(files.remove_all(scratch));
-  MIST_TRY_VOID(files.make_directories(scratch, 0700));
-  const auto copied = [&]() -> Status {
+  return alone_in(files, scratch, context, [&]() -> Status {
     // The backup stays as it is, and may be one of an older program.
     const DataPlaces copy{scratch};
     MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
     return copy_to_postgres(copy.database(), digests, FileBlobs(files, DataPlaces{source}.blobs()), database,
                             context);
-  };
-  Status done = copied();
-  (void)files.remove_all(scratch);
-  return done;
+  });
 }
 
 }  // namespace mist::catalog

@@ -18,8 +18,8 @@ struct DataPlaces {
   Path cache() const { return root / "cache"; }  ///< may be deleted at any time
 };
 
-/// Of what is committed when it begins. `target` must not be there; it is whole or not there. Errors:
-/// Conflict; of the database and the file system.
+/// Of what is committed when it begins. `target` must not be there, and no other process may be making it; it
+/// is whole or not there. Errors: Conflict; of the database and the file system.
 Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context);
 /// Of a server's, which is only read: NotFound if it has no catalog, Invalid if its schema isn't of this
 /// program's version.
@@ -29,6 +29,7 @@ Status back_up(FileSystem& files, const postgres::Url& database, const Path& tar
 /// version has its bytes. Errors: Conflict, Invalid.
 Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context);
 /// Into an empty database: all or nothing. `scratch` is a directory for what may be deleted afterwards.
+/// Conflict: another process uses it.
 Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
                const Context& context);
 

@@ -241,6 +241,25 @@ TEST_P(BackupTest, ThatIsDamagedLeavesNothing) {
             ErrorKind::NotFound);
 }
 
+TEST_P(BackupTest, IsNotRestoredInADirectoryThatAnotherRestoreUses) {
+  Kept kept = in_file(first_);
+  FileBlobs blobs(files_, first_.blobs());
+  fill(kept, blobs);
+  ASSERT_TRUE(back_up(files_, first_, backup_, Context()).ok());
+  ASSERT_TRUE(files_.write(scratch_ / "a", "of another").ok());
+  const Path lock_file = scratch_.string() + ".lock";
+  {
+    const auto lock = FileLock::acquire(lock_file, Context());
+    ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+    EXPECT_EQ(restore(files_, backup_, server_.url(), scratch_, Context()).error().kind, ErrorKind::Conflict);
+    EXPECT_TRUE(files_.exists(scratch_ / "a"));
+  }
+  const Status done = restore(files_, backup_, server_.url(), scratch_, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_FALSE(files_.exists(scratch_));
+  EXPECT_FALSE(files_.exists(lock_file));
+}
+
 TEST_P(BackupTest, ADatabaseOfAnotherVersionIsRefusedAndStaysAsItIs) {
   const auto refusal = [&] {
     const Status done = back_up(files_, server_.url(), backup_, Context());

@@ -1077,6 +1077,24 @@ TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   EXPECT_FALSE(files.exists(third.root));
 }
 
+TEST_P(SqliteStoreTest, ABackupLeavesAnotherThatIsBeingMadeAlone) {
+  HostFileSystem files;
+  const Path backup = dir_.path() / "copies/monday";
+  const Path incomplete = dir_.path() / "copies/.monday.incomplete";
+  const Path lock_file = incomplete.string() + ".lock";
+  ASSERT_TRUE(files.write(incomplete / "a", "of another").ok());
+  {
+    const auto lock = FileLock::acquire(lock_file, Context());
+    ASSERT_TRUE(lock.ok()) << lock.error().to_line();
+    EXPECT_EQ(back_up(files, places_, backup, Context()).error().kind, ErrorKind::Conflict);
+    EXPECT_TRUE(files.exists(incomplete / "a"));
+  }
+  const Status done = back_up(files, places_, backup, Context());
+  ASSERT_TRUE(done.ok()) << done.error().to_line();
+  EXPECT_FALSE(files.exists(backup / "a")) << "it was left by one that was killed";
+  ASSERT_EQ(files.list(backup.parent_path())->size(), 1U) << "nothing else stays";
+}
+
 TEST_P(SqliteStoreTest, ABackupOfAnOlderProgramIsRestoredByBoth) {
   HostFileSystem files;
   const DataPlaces old{dir_.path() / "old"};
