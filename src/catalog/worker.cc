@@ -1,6 +1,9 @@
 #include "catalog/worker.h"
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -10,8 +13,14 @@
 namespace mist::catalog {
 namespace {
 
-// Renews a lease until it ends; when somebody else has it, or nobody could be told for a whole term, what it
-// protects is stopped.
+enum class Hold : std::uint8_t {
+  Ours,
+  Late,  ///< it couldn't be renewed for a whole term, so somebody else may have taken it
+  Anothers,
+};
+
+// Renews a lease until it ends. What it protects is stopped when it is late or another's. A late one is
+// renewed further, should nobody have taken it: then nobody does while what was made is removed.
 class Lease {
  public:
   Lease(Store& store, const Job& job, const WorkerOptions& options, const Context& context)
@@ -22,7 +31,7 @@ class Lease {
         thread_([this](const std::stop_token& ended) { renew(ended); }) {}
 
   std::stop_token token() const { return stop_.get_token(); }
-  bool is_lost() const { return lost_; }
+  Hold hold() const { return hold_; }
 
  private:
   void renew(const std::stop_token& ended) {
@@ -34,23 +43,69 @@ class Lease {
         renewed = std::chrono::steady_clock::now();
         continue;
       }
-      const bool late = std::chrono::steady_clock::now() - renewed >= options_.term;
-      if (done.error().kind != ErrorKind::Conflict && !late) continue;
-      lost_ = true;
+      const bool is_anothers = done.error().kind == ErrorKind::Conflict;
+      const bool is_late = std::chrono::steady_clock::now() - renewed >= options_.term;
+      if (!is_anothers && !is_late) continue;
+      hold_ = is_anothers ? Hold::Anothers : Hold::Late;
       stop_.request_stop();
-      return;
+      if (is_anothers) return;
     }
   }
 
   Store& store_;
   const Job& job_;
   const WorkerOptions& options_;
-  std::atomic<bool> lost_ = false;
+  std::atomic<Hold> hold_ = Hold::Ours;
   std::stop_source stop_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::stop_callback<std::function<void()>> outer_;
   std::jthread thread_;  // ends first
+};
+
+// Of the store: the database can't be reached, or takes no writes, for all jobs. Any other fault may be one
+// of this job's rows, and repeating keeps a worker from the others.
+bool is_away(const Error& failure) {
+  return failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Forbidden;
+}
+
+// Tells the store how a job ended. Each call waits for a database that is away, until the context ends: an
+// outage must cost neither a result nor an attempt. It is safe to repeat. Errors: Conflict, if somebody else
+// has the job by now, or a call whose answer was lost had ended it; of the store.
+class Ending {
+ public:
+  Ending(Store& store, const Job& job, Clock& clock, Duration pause, EventSink& events,
+         const Context& context)
+      : store_(store), job_(job), clock_(clock), pause_(pause), events_(events), context_(context) {}
+
+  Status finish(bool passed) const {
+    return told([&] { return store_.finish(job_, passed); });
+  }
+  Status give_back(Duration rest) const {
+    return told([&] { return store_.give_back(job_, rest); });
+  }
+  Status add_step(const Step& step) const {
+    return told([&] { return store_.add_step(job_, step); });
+  }
+
+ private:
+  Status told(const std::function<Status()>& tell) const {
+    for (bool is_first = true;; is_first = false) {
+      Status done = tell();
+      if (done.ok() || !is_away(done.error()) || !context_.check().ok()) return done;
+      if (is_first)
+        events_.warn(fmt::format("{} {}: trying again, because {}", job_.package, job_.version,
+                                 done.error().to_line()));
+      if (!clock_.sleep(pause_, context_.stop())) return done;
+    }
+  }
+
+  Store& store_;
+  const Job& job_;
+  Clock& clock_;
+  const Duration pause_;
+  EventSink& events_;
+  const Context& context_;
 };
 
 // Every other package would fail of it, too.
@@ -78,43 +133,47 @@ Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOption
                            },
                            .warn = [&](const std::string& text) { events.warn(text); }};
   const auto passed = run_trial(world, *job, report, context.with_stop(lease.token()));
-  if (lease.is_lost()) {
+  const Ending ending(store, *job, world.clock, options.pause, events, context);
+  const Hold hold = lease.hold();
+  if (hold != Hold::Ours) {
     events.warn(fmt::format("{} {}: the lease was lost", job->package, job->version));
+    // Perhaps to nobody, because the database was away for everybody.
+    if (hold == Hold::Late) MIST_TRY_VOID(ending.give_back(Duration::zero()));
     return true;
   }
   if (passed.ok()) {
-    MIST_TRY_VOID(store.finish(*job, *passed));
+    MIST_TRY_VOID(ending.finish(*passed));
     events.info(fmt::format("{} {}: {}", job->package, job->version, *passed ? "passed" : "failed"));
     return true;
   }
   const Error& failure = passed.error();
   if (context.stop().stop_requested()) {
-    MIST_TRY_VOID(store.give_back(*job, Duration::zero()));
+    MIST_TRY_VOID(ending.give_back(Duration::zero()));
     return true;
   }
   if (is_of_installation(failure)) {
-    MIST_TRY_VOID(store.give_back(*job, Duration::zero()));
+    MIST_TRY_VOID(ending.give_back(Duration::zero()));
     return failure;
   }
   if (failure.detail<HeldByAnotherTest>() != nullptr) {
     events.info(fmt::format("{} {}: later, because {}", job->package, job->version, failure.to_line()));
-    MIST_TRY_VOID(store.give_back(*job, options.long_pause));
+    MIST_TRY_VOID(ending.give_back(options.long_pause));
     return true;
   }
   events.warn(fmt::format("{} {}: {}", job->package, job->version, failure.to_line()));
   // Until somebody repairs what the catalog keeps; other versions may be whole.
   if (is_storage_fault(failure)) {
-    MIST_TRY_VOID(store.give_back(*job, options.long_pause));
+    MIST_TRY_VOID(ending.give_back(options.long_pause));
     return true;
   }
   // It may work later; but who can't be tested at all shouldn't wait for ever.
   if (job->attempt >= Store::kMostAttempts) {
-    MIST_TRY_VOID(store.add_step(*job, {.name = "worker",
-                                        .state = StepState::Failed,
-                                        .summary = "the catalog couldn't test it",
-                                        .log = failure.to_line(),
-                                        .began = world.clock.now()}));
-    MIST_TRY_VOID(store.finish(*job, false));
+    MIST_TRY_VOID(ending.add_step({.name = "worker",
+                                   .state = StepState::Failed,
+                                   .summary = "the catalog couldn't test it",
+                                   .log = failure.to_line(),
+                                   .began = world.clock.now()}));
+    MIST_TRY_VOID(ending.finish(false));
     return true;
   }
   MIST_TRY_VOID(store.renew(*job, options.pause * job->attempt * 5));
@@ -133,7 +192,12 @@ Status work(Store& store, const TrialWorld& world, const WorkerOptions& options,
       events.warn(fmt::format("nothing can be tested here: {}", worked.error().to_line()));
     else if (!worked.ok())
       events.warn(fmt::format("the queue: {}", worked.error().to_line()));
-    if (!world.clock.sleep(is_broken ? options.long_pause : options.pause, context.stop())) break;
+    // When the database is back, the leases of living workers look expired until they have renewed them.
+    const bool was_away = !worked.ok() && is_away(worked.error());
+    const Duration pause = is_broken  ? options.long_pause
+                           : was_away ? std::max(options.pause, options.term / 2)
+                                      : options.pause;
+    if (!world.clock.sleep(pause, context.stop())) break;
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Takes jobs from the queue, one at a time, and tests them. While it works it renews its lease; when that is
-// lost, it stops and leaves the job to who has it. Blocking; one thread (and one more that renews).
+// lost, it stops and leaves the job to who has it. While the database is away, it waits to say what became of
+// its job. Blocking; one thread (and one more that renews).
 
 #include "base/context.h"
 #include "base/event.h"

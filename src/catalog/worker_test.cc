@@ -6,19 +6,26 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "action/deploy/deploy.h"
+#include "base/storage_fault.h"
 #include "catalog/backup.h"
-#include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
+#include "catalog/sql_connections.h"
+#include "catalog/sql_dialect.h"
 #include "catalog/sql_store.h"
 #include "package/installation_fault.h"
 #include "package/objects.h"
 #include "registry/package_files.h"
 #include "release/lock.h"
+#include "sqlite/database.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -60,6 +67,58 @@ class ShiftedClock final : public Clock {
   WallTime::duration shift_;
 };
 
+/// Changes that a database refuses, as one that is away for a moment. Any thread.
+class Outage {
+ public:
+  /// The next changes that begin so.
+  void refuse(std::string begin, int count) {
+    const std::lock_guard lock(mutex_);
+    left_[std::move(begin)] = count;
+  }
+  bool refuses(std::string_view sql) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [begin, count] : left_) {
+      if (count == 0 || !sql.starts_with(begin)) continue;
+      --count;
+      ++refused_;
+      return true;
+    }
+    return false;
+  }
+  int refused() const {
+    const std::lock_guard lock(mutex_);
+    return refused_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, int> left_;
+  int refused_ = 0;
+};
+
+class UnsteadyDatabase final : public sql::Database {
+ public:
+  UnsteadyDatabase(sqlite::Database database, Outage& outage)
+      : database_(std::move(database)), outage_(outage) {}
+
+  Result<std::int64_t> run(std::string_view sql, sql::Params params) override {
+    if (outage_.refuses(sql))
+      return error(ErrorKind::Retryable, "the database is away").with_detail(StorageFault());
+    return database_.run(sql, params);
+  }
+  Status query(std::string_view sql, sql::Params params, const sql::OnRow& row) override {
+    return database_.query(sql, params, row);
+  }
+  Status script(const std::string& sql) override { return database_.script(sql); }
+  Status transaction(const std::function<Status()>& work) override { return database_.transaction(work); }
+  Status reading(const std::function<Status()>& work) override { return database_.reading(work); }
+  Status migrate(std::span<const std::string_view> scripts) override { return database_.migrate(scripts); }
+
+ private:
+  sqlite::Database database_;
+  Outage& outage_;
+};
+
 class WorkerTest : public ::testing::Test {
  protected:
   WorkerTest()
@@ -70,7 +129,11 @@ class WorkerTest : public ::testing::Test {
     paths_.config_file = paths_.home / "config.yaml";
     paths_.state = paths_.home / "state";
     paths_.cache = paths_.home / "cache";
-    const auto database = *open_sqlite(places_.database());
+    const auto database =
+        *SqlConnections::open(sqlite_dialect(), [this]() -> Result<std::unique_ptr<sql::Database>> {
+          MIST_TRY(sqlite::Database opened, sqlite::Database::open(places_.database()));
+          return std::make_unique<UnsteadyDatabase>(std::move(opened), outage_);
+        });
     store_ = *open_store(database, clock_, random_);
     EXPECT_TRUE(account_store_in(database, clock_, random_)->add("ann", Role::Author, "").ok());
     EXPECT_TRUE(store_
@@ -228,6 +291,7 @@ class WorkerTest : public ::testing::Test {
   SystemRandom random_;
   mist::testing::RecordedEvents events_;
   config::Paths paths_;
+  Outage outage_;
   std::unique_ptr<Store> store_;
   FileBlobs blobs_;
   std::array<package::KubeTypesDigest, 1> types_;
@@ -281,6 +345,59 @@ TEST_F(WorkerTest, BytesThatTheCatalogLostBlameNoPackage) {
   ASSERT_TRUE(files_.remove_all(places_.blobs()).ok());
   expect_waiting_however_often_it_is_tried();
   EXPECT_TRUE(events_.has(places_.blobs().string()));
+}
+
+TEST_F(WorkerTest, AnOutageOfTheDatabaseAtTheEndOfATestCostsNoResult) {
+  submit({{"map.yaml", std::string(kMap)}});
+  outage_.refuse("UPDATE jobs SET open = 0", 3);
+  const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
+  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+  EXPECT_EQ(outage_.refused(), 3);
+  EXPECT_EQ(state(), VersionState::Passed);
+  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->attempt, 1);
+  EXPECT_TRUE(events_.has("trying again, because the database is away"));
+}
+
+TEST_F(WorkerTest, AnOutageOfTheDatabaseInATestCostsNoAttempt) {
+  submit({{"map.yaml", std::string(kMap)}});
+  outage_.refuse("INSERT INTO steps", 1);
+  outage_.refuse("DELETE FROM steps", 3);  // what gives the job back
+  const WorkerOptions options{
+      .holder = "w", .pause = std::chrono::milliseconds(1), .long_pause = Duration::zero()};
+  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+  EXPECT_EQ(outage_.refused(), 4);
+  expect_waiting();
+}
+
+TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewAndNobodyTookCostsNoAttempt) {
+  submit({{"map.yaml", std::string(kMap)}});
+  outage_.refuse("UPDATE jobs SET until", 1'000'000);
+  // Until the lease was found to be late: in the fourth third of its term, at the latest.
+  cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "a" && !call.dry_run)
+      while (outage_.refused() < 4) std::this_thread::yield();
+    return std::nullopt;
+  });
+  const WorkerOptions options{
+      .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(1)};
+  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+  EXPECT_TRUE(events_.has("the lease was lost"));
+  expect_waiting();
+}
+
+TEST_F(WorkerTest, AStoppedWorkerDoesNotWaitForTheDatabase) {
+  submit({{"map.yaml", std::string(kMap)}});
+  outage_.refuse("DELETE FROM steps", 1'000'000);
+  std::stop_source stopped;
+  stopped.request_stop();
+  const auto worked =
+      work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context(stopped.get_token()));
+  ASSERT_FALSE(worked.ok());
+  EXPECT_EQ(worked.error().kind, ErrorKind::Retryable) << worked.error().to_line();
+  EXPECT_EQ(outage_.refused(), 1);
 }
 
 TEST_F(WorkerTest, BytesOfThePreviousVersionThatAreLostHoldUpNoNewOne) {
