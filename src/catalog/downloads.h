@@ -41,7 +41,7 @@ class DownloadCounter {
   /// All bytes of `digest` were sent to `client`. Beyond these bounds nothing is counted until the next day.
   void note(std::string_view client, const std::string& digest);
   /// Writes counts that aren't kept yet. Later ones wait for a second, so that many downloads aren't as many
-  /// transactions.
+  /// transactions; then for the next note() or keep(), which in a quiet catalog may be much later.
   void keep();
 
   static constexpr std::size_t kMostSeen = 400'000;  ///< 20 MB
