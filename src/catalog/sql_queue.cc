@@ -23,13 +23,13 @@ std::string bounded_text(std::string_view text, std::size_t most) {
   return clipped(escape_controls(clipped(text, most), true), most);
 }
 
-std::string one_line(std::string text) {
+std::string without_line_ends(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;
 }
 
 std::string kept_summary(std::string_view text) {
-  return one_line(bounded_text(text, Store::kLongestSummary));
+  return without_line_ends(bounded_text(text, Store::kLongestSummary));
 }
 
 std::string kept_log(std::string_view text) { return bounded_text(text, StepLog::kMost); }
