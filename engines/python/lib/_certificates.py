@@ -5,6 +5,7 @@ import datetime
 import hashlib
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass
 
 from mistletoe import Error, secret
@@ -15,6 +16,10 @@ N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 G = (0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296, 0x4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5)
 
 LONGEST_DAYS = 36500
+# RFC 1123, with the "_" that names of services may have; a last part of digits alone is an address that went wrong.
+_LABEL = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"(?:\*\.)?(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
+_LONGEST_HOST = 253
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,13 @@ def authority(name: str, common_name: str, *, days: int = 3650) -> Certificate:
 
 
 def certificate(name: str, common_name: str, *, authority: Certificate | None = None, names=(), days: int = 365) -> Certificate:
-    """A certificate for servers and clients. `names` are its host names and addresses; without an authority it signs itself. It is valid
-    from the release's birth on, for so many days."""
+    """A certificate for servers and clients. `names` is a list of its host names ("*.shop.example" too) and addresses; without an authority
+    it signs itself. It is valid from the release's birth on, for so many days."""
+    # A text would be a list of its letters.
+    if isinstance(names, str):
+        raise Error(f"the names of the certificate {name} are a list of texts: names=[{names!r}]")
+    if authority is not None and not _is_authority(authority):
+        raise Error(f"{authority.name} can't sign the certificate {name}: it isn't the certificate of an authority, as kpm.authority makes it")
     return _issue(name, common_name, days, authority, list(names), False)
 
 
@@ -114,14 +124,17 @@ def _extension(oid, content, critical=False):
 
 
 def _general_name(name):
+    # A number would be an address, too.
+    if not isinstance(name, str):
+        raise Error(f"{name!r} is neither a host name nor an address: each name of a certificate is a text")
     try:
         return _element(0x87, ipaddress.ip_address(name).packed)
     except ValueError:
         pass
-    try:
-        return _element(0x82, name.encode("ascii"))
-    except (UnicodeEncodeError, AttributeError):
-        raise Error(f"{name!r} is neither a host name nor an address; names with other letters are written as xn--…") from None
+    if len(name) > _LONGEST_HOST or not _HOST.fullmatch(name):
+        raise Error(f"{name!r} is neither a host name nor an address; it has no port and no scheme, and names with other letters are written as "
+                    "xn--…")
+    return _element(0x82, name.encode("ascii"))
 
 
 def _parts(content):
@@ -157,10 +170,23 @@ def _scalar_of(private_key):
     return int.from_bytes(_parts(inner)[1][1], "big")
 
 
+def _facts_of(certificate):
+    (_, whole), = _parts(_unarmoured(certificate))
+    return _parts(_parts(whole)[0][1])
+
+
 def _public_of(signer):
-    (_, whole), = _parts(_unarmoured(signer.certificate))
-    facts = _parts(_parts(whole)[0][1])
-    return _element(*facts[6])
+    return _element(*_facts_of(signer.certificate)[6])
+
+
+def _is_authority(signer):
+    """Whether its basic constraints (RFC 5280, section 4.2.1.9) say so."""
+    for tag, extensions in _facts_of(signer.certificate):
+        for _, extension in _parts(_parts(extensions)[0][1]) if tag == 0xa3 else ():
+            (_, oid), *_, (_, value) = _parts(extension)
+            if oid.hex() == "551d13":
+                return _parts(_parts(value)[0][1])[:1] == [(0x01, b"\xff")]
+    return False
 
 
 # ECDSA. Points are (X, Y, Z), with x = X/Z² and y = Y/Z³; None is the one at infinity.

@@ -179,9 +179,20 @@ class Certificates(unittest.TestCase):
 
     def test_refuse_what_is_no_name(self):
         for given, words in ((dict(common_name="", names=[]), "1 to 64 characters"), (dict(common_name="a", days=0), "1 to 36500 days"),
-                             (dict(common_name="a", names=["bücher.example"]), "neither a host name nor an address")):
+                             (dict(common_name="a", names="shop.example"), r"names=\['shop.example'\]"),
+                             (dict(common_name="a", names=[443]), "each name of a certificate is a text")):
             with self.assertRaisesRegex(Error, words):
                 kpm.certificate("server", **given)
+        for name in ("", "bücher.example", "shop.example:443", "https://x", "10.0.0.0/8", "10.0.0.256", "443", "a..b", "-a", "a-", "a.*.b", "*",
+                     "a.example.", "a b", "a\n", "a" * 64, "a." * 127 + "b"):
+            with self.assertRaisesRegex(Error, "neither a host name nor an address", msg=name):
+                kpm.certificate("server", "a", names=[name])
+        kpm.certificate("server", "a", names=("*.shop.example", "localhost", "web_1.shop", "a" * 63, "3com.example", "xn--bcher-kva.example"))
+
+    def test_are_signed_by_authorities_alone(self):
+        leaf = kpm.certificate("leaf", "leaf", authority=kpm.authority("ca", "example authority"))
+        with self.assertRaisesRegex(Error, "leaf can't sign the certificate server"):
+            kpm.certificate("server", "server", authority=leaf)
 
     def test_signatures_are_those_of_rfc_6979(self):
         # Appendix A.2.5: P-256 with SHA-256, message "sample".
