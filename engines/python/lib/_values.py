@@ -66,7 +66,7 @@ def overlay(under, over):
 
 def defaults(directory):
     """Those of K3.yaml, over them those of values.yaml."""
-    found = {}
+    found = None
     for file in ("K3.yaml", "values.yaml"):
         try:
             with open(f"{directory}/{file}", encoding="utf-8") as opened:
@@ -76,5 +76,6 @@ def defaults(directory):
         if file == "K3.yaml":
             values = values.get("values") if isinstance(values, dict) else None
         if isinstance(values, dict):
-            overlay(found, values)
-    return found
+            # A default of null is a value that may be given; in the second file it removes one.
+            found = values if found is None else overlay(found, values)
+    return found or {}

@@ -39,6 +39,18 @@ class Values(unittest.TestCase):
         self.assertEqual(_values.overlay({"a": {"b": 1, "c": 2}, "d": [1], "e": 1}, {"a": {"b": None, "x": {"y": None}}, "d": [], "e": {"f": 2}}),
                          {"a": {"c": 2, "x": {}}, "d": [], "e": {"f": 2}})
 
+    def test_of_defaults_may_be_null(self):
+        directory = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, directory)
+        # JSON is YAML, and needs no PyYAML on this machine.
+        self.addCleanup(setattr, _values, "read", _values.read)
+        _values.read = json.loads
+        self.assertEqual(_values.defaults(directory), {})
+        (directory / "values.yaml").write_text('{"a": null, "b": {"c": null}}')
+        self.assertEqual(_values.defaults(directory), {"a": None, "b": {"c": None}})
+        (directory / "K3.yaml").write_text('{"values": {"a": 1, "b": {"d": null}, "e": null}}')
+        self.assertEqual(_values.defaults(directory), {"b": {"d": None}, "e": None}, "over others, null removes")
+
 
 class Lines(unittest.TestCase):
     def printed(self):
