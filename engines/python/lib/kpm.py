@@ -21,7 +21,7 @@ from mistletoe import Error, log
 from mistletoe import _host
 from mistletoe._run import Release as _Release, context_of as _context_of
 from mistletoe.secret import KeyPair, alphanumeric, base64, ecdsa, ed25519, hex, password, uuid
-from mistletoe._yaml import to_yaml
+from mistletoe._yaml import quoted as _quoted, to_yaml
 
 __all__ = ["Certificate", "Error", "KeyPair", "alphanumeric", "ask", "authority", "base64", "certificate", "confirm", "ecdsa", "ed25519", "hex",
            "info", "new_environment", "password", "release", "render", "render_text", "to_yaml", "uuid", "values", "warn"]
@@ -163,7 +163,7 @@ def new_environment():
     environment.filters["b64decode"] = lambda text: _base64.b64decode(text).decode()
     environment.filters["to_yaml"] = to_yaml
     environment.filters["to_json"] = _json.dumps
-    environment.filters["quote"] = lambda text: _json.dumps(str(text), ensure_ascii=False)
+    environment.filters["quote"] = lambda text: _quoted(str(text))
     return environment
 
 

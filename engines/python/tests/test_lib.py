@@ -1,5 +1,6 @@
 """engines/python/lib with this machine's Python: python3 -m unittest discover tests, in engines/python. What needs the guest is in
 tests/cli/engines/python.txt."""
+import importlib.util
 import io
 import json
 import pathlib
@@ -149,6 +150,12 @@ class Questions(unittest.TestCase):
         with self.assertRaises(Error) as caught:
             kpm.ask("password", secret=True, pattern="[0-9]+")
         self.assertNotIn("hunter2", str(caught.exception))
+
+
+@unittest.skipUnless(importlib.util.find_spec("jinja2"), "no Jinja2")
+class Templates(unittest.TestCase):
+    def test_quote_what_yaml_forbids(self):
+        self.assertEqual(kpm.render_text("{{ x | quote }}", x='é"\x85\x7f'), r'"é\"\u0085\u007f"')
 
 
 @unittest.skipUnless(OPENSSL, "no openssl")

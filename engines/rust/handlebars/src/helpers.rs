@@ -36,7 +36,7 @@ const MAKERS: [Maker; 27] = [
     Maker { name: "fromJson", takes: (1, 1), lenient: false, make: from_json },
     Maker { name: "indent", takes: (2, 2), lenient: false, make: |given| indent(given, true) },
     Maker { name: "nindent", takes: (2, 2), lenient: false, make: nindent },
-    Maker { name: "quote", takes: (1, 1), lenient: false, make: |given| Ok(json!(json!(shown(given, 0)).to_string())) },
+    Maker { name: "quote", takes: (1, 1), lenient: false, make: |given| Ok(json!(yaml::quote(&shown(given, 0)))) },
     Maker { name: "squote", takes: (1, 1), lenient: false, make: squote },
     Maker {
         name: "b64encode",

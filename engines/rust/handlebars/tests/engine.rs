@@ -63,6 +63,7 @@ fn helpers_make_values_conditions_and_arguments() {
     is("k:{{nindent (toYaml o) 2}}", "k:\n  k:\n  - 1\n  - z: \"yes\"");
     is("{{indent \"a\\nb\" 2}}|{{nindent 2 \"a\"}}", "  a\n  b|\n  a");
     is("{{quote a}} {{squote \"it's\"}} {{quote \"a\\\"b\"}}", "\"1\" 'it''s' \"a\\\"b\"");
+    is("{{quote \"a\u{85}b\u{7f}\"}}", "\"a\\u0085b\\u007f\"");
     is("{{b64encode b}} {{b64decode \"eA==\"}} {{trunc (sha256 \"\") 8}}", "eA== x e3b0c442");
     is(
         "{{lookup o \"k\"}} {{lookup l 1}} {{join l \"-\"}} {{concat b a}} {{replace b \"x\" \"y\"}}",

@@ -33,7 +33,7 @@ pub fn add_to(environment: &mut Environment) {
     environment.add_filter("from_yaml", |text: &str| from_yaml(text));
     environment.add_filter("to_json", |value: &Value| to_json_value(value).map(|value| value.to_string()));
     environment.add_filter("from_json", |text: &str| from_json(text));
-    environment.add_filter("quote", |value: &Value| serde_json::Value::from(value.to_string()).to_string());
+    environment.add_filter("quote", |value: &Value| yaml::quote(&value.to_string()));
     environment.add_filter("b64encode", |value: &Value| text::base64_encode(&value.to_string()));
     environment.add_filter("b64decode", |text: &str| text::base64_decode(text).map_err(invalid));
     environment.add_filter("sha256", |value: &Value| text::sha256(&value.to_string()));

@@ -109,6 +109,8 @@ fn filters_for_manifests() {
     assert_eq!(text("{{ ''|sha256 }}", json!({}))[..8], *"e3b0c442");
     assert_eq!(text("{{ 'a: [1, yes]'|from_yaml }} {{ '[1]'|from_json }}", json!({})), "{'a': [1, True]} [1]");
     assert_eq!(text("{{ 'it\\'s \"x\"'|quote }}", json!({})), r#""it's \"x\"""#);
+    assert_eq!(text("{{ x|quote }}", json!({"x": "a\u{85}b\u{7f}"})), r#""a\u0085b\u007f""#);
+    assert_eq!(text("{{ '~a/%7E'|urlencode }} {{ {'k~': '~/'}|urlencode }}", json!({})), "~a/%257E k~=~%2F");
     assert!(failure("{{ ''|required('give an image') }}").message.contains("give an image"));
     assert!(failure("{{ raise('no such size') }}").message.contains("no such size"));
     assert!(failure("{{ 'a: [1'|from_yaml }}").message.contains("(line 2 of the text)"));

@@ -6,7 +6,7 @@ mod resolve;
 mod write;
 
 pub use read::{parse, parse_object};
-pub use write::{Entry, to_yaml, to_yaml_with_lines};
+pub use write::{Entry, quote, to_yaml, to_yaml_with_lines};
 
 #[cfg(test)]
 mod tests {

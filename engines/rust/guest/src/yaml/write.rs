@@ -156,7 +156,7 @@ fn is_printable(c: char) -> bool {
 }
 
 /// A JSON string, which is YAML; what YAML forbids in the open is escaped too.
-fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     for c in Value::from(text).to_string().chars() {
         if is_printable(c) { out.push(c) } else { out.push_str(&format!("\\u{:04x}", c as u32)) }
@@ -206,5 +206,6 @@ mod tests {
         }
         assert_eq!(to_yaml(&json!("\u{85}\u{2028}")), "\"\\u0085\\u2028\"");
         assert_eq!(to_yaml(&json!("a\nb")), "\"a\\nb\"");
+        assert_eq!(quote("é\u{7f}\u{9f}\t\"\u{1}"), "\"é\\u007f\\u009f\\t\\\"\\u0001\"");
     }
 }

@@ -287,8 +287,10 @@ fn write_json_text(text: &str, out: &mut String) {
 }
 
 fn urlencode(value: &Value) -> Result<String, Error> {
-    let quote =
-        |value: &Value| filters::urlencode(&Value::from(value.to_string())).map(|text| text.replace('/', "%2F"));
+    // RFC 3986, as Python has it, doesn't reserve the tilde.
+    let encode =
+        |value: &Value| filters::urlencode(&Value::from(value.to_string())).map(|text| text.replace("%7E", "~"));
+    let quote = |value: &Value| encode(value).map(|text| text.replace('/', "%2F"));
     let pairs: Vec<(Value, Value)> = match value.kind() {
         ValueKind::Map => {
             value.try_iter()?.map(|key| value.get_item(&key).map(|item| (key, item))).collect::<Result<_, _>>()?
@@ -297,7 +299,7 @@ fn urlencode(value: &Value) -> Result<String, Error> {
             .try_iter()?
             .map(|pair| Ok((pair.get_item_by_index(0)?, pair.get_item_by_index(1)?)))
             .collect::<Result<_, Error>>()?,
-        _ => return filters::urlencode(&Value::from(value.to_string())),
+        _ => return encode(value),
     };
     let mut parts = Vec::new();
     for (key, item) in pairs {
