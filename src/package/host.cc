@@ -104,10 +104,9 @@ Result<Value> Host::secret_hide(const Value& request) {
   const Value* const value = request.find("value");
   if (value == nullptr || !value->is_string())
     return error(ErrorKind::Invalid, "secret.hide: it takes \"value\", a text");
-  std::map<std::string, SecretString> forms;
-  // The same text has the same name, so that a guest that repeats itself costs nothing.
-  add_forms(forms, fmt::format("hidden {}", crypto::sha256(value->as_string()).hex()), value->as_string());
-  shared_->hide(looked_up_in_texts(std::move(forms)));
+  std::map<std::string, SecretString> hidden;
+  hide_text(hidden, value->as_string());
+  shared_->hide(hidden);
   return Value::object();
 }
 

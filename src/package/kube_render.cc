@@ -51,14 +51,22 @@ std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& an
   return secrets;
 }
 
-// Secrets that the script may have passed to the templates, which print none of them.
-std::map<std::string, SecretString> hidden_of_script(const std::map<std::string, SecretString>& answers,
-                                                     const std::map<std::string, SecretString>& drawn) {
-  std::map<std::string, SecretString> forms;
-  for (const auto& [name, value] : answers) add_forms(forms, name, value.reveal());
-  forms = looked_up_in_texts(std::move(forms));
-  for (const auto& [name, value] : drawn) forms.emplace(fmt::format("the script's {}", name), value);
-  return forms;
+// The script may have passed its secrets to the templates, which print none of them.
+void hide_from_templates(RenderRequest& request, const std::map<std::string, SecretString>& answers,
+                         const Rendered& of_script) {
+  for (const auto& [name, value] : answers) hide_text(request.hidden, value.reveal());
+  for (const auto& got : {of_script.secrets, looked_up_in_texts(of_script.looked_up)})
+    for (const auto& [name, value] : got) request.hidden.emplace(fmt::format("the script's {}", name), value);
+}
+
+// The host's answers to the script are part of the render, as those to the templates are.
+void add_run_of_script(Rendered& rendered, Rendered of_script) {
+  rendered.secrets.merge(of_script.secrets);
+  rendered.looked_up.merge(of_script.looked_up);
+  rendered.asked.insert(rendered.asked.begin(), of_script.asked.begin(), of_script.asked.end());
+  rendered.drawn += of_script.drawn;
+  // Templates call no package.
+  if (rendered.calls == nullptr) rendered.calls = std::move(of_script.calls);
 }
 
 // The input of a script on the host.
@@ -127,14 +135,12 @@ Result<Rendered> render_kube(EngineRenderer& engines, const SourceTree& tree, co
   const SourceTree rest{made, files, tree.declared, tree.engine};
   const std::map<std::string, SecretString> answers = secret_answers(result.answers, request.user_values);
   RenderRequest wanted = request;
-  wanted.hidden = hidden_of_script(answers, ran.secrets);
+  hide_from_templates(wanted, answers, ran);
   Result<Rendered> of_templates = engines.render(rest, metadata, wanted, context);
   // Its excerpt is of a file that the script may have written.
   if (!of_templates.ok()) return without_secrets(std::move(of_templates).error(), wanted.hidden);
   Rendered rendered = *std::move(of_templates);
-  rendered.secrets.merge(ran.secrets);
-  rendered.asked.insert(rendered.asked.begin(), ran.asked.begin(), ran.asked.end());
-  rendered.drawn += ran.drawn;
+  add_run_of_script(rendered, std::move(ran));
   rendered.looked_up.insert(answers.begin(), answers.end());
   rendered.answers = std::move(result.answers);
   return rendered;

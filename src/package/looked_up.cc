@@ -1,6 +1,7 @@
 #include "package/looked_up.h"
 
 #include "base/text.h"
+#include "crypto/digest.h"
 #include "encoding/json.h"
 
 namespace mist::package {
@@ -59,6 +60,12 @@ Values values_of_secrets(const Value& answer) {
 Values looked_up_in_texts(Values values) {
   std::erase_if(values, [](const auto& each) { return each.second.reveal().size() < kShortestInText; });
   return values;
+}
+
+void hide_text(Values& hidden, const std::string& text) {
+  Values forms;
+  add_forms(forms, fmt::format("hidden {}", crypto::sha256(text).hex()), text);
+  hidden.merge(looked_up_in_texts(std::move(forms)));
 }
 
 }  // namespace mist::package

@@ -27,4 +27,8 @@ void add_forms(std::map<std::string, SecretString>& values, const std::string& n
 /// Those of them that are looked for in texts.
 std::map<std::string, SecretString> looked_up_in_texts(std::map<std::string, SecretString> values);
 
+/// Adds those forms of a text that are looked for in texts. Equal texts have equal names, so that adding one
+/// again costs nothing.
+void hide_text(std::map<std::string, SecretString>& hidden, const std::string& text);
+
 }  // namespace mist::package

@@ -27,6 +27,14 @@ encoding::Value secret(std::string_view value) {
       base64_encode(value)));
 }
 
+TEST(LookedUp, ATextIsHiddenInEachOfItsFormsOnce) {
+  std::map<std::string, SecretString> hidden;
+  hide_text(hidden, "say \"it\"");
+  hide_text(hidden, "say \"it\"");
+  hide_text(hidden, "on");
+  EXPECT_THAT(texts(hidden), ::testing::UnorderedElementsAre("say \"it\"", R"(say \"it\")"));
+}
+
 TEST(LookedUp, AreValuesOfSecretsAsTheyMayStandInTexts) {
   const auto values =
       texts(values_of_secrets(secret("first line of it\n-----BEGIN KEY-----\nsay \"secret thing\"\nx\n")));

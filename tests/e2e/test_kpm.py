@@ -324,6 +324,22 @@ def kpm_runs_scripts_in_the_sandbox(t):
 
 
 @test
+def kpm_shows_no_secret_that_a_script_looks_up(t):
+    copy = scripted(t, 'import base64, kpm\nfrom mistletoe import lookup\n'
+                    'own = lookup("v1", "Secret", kpm.release.namespace, "scripted")\n'
+                    'key = base64.b64decode(own["data"]["key"]).decode() if own else "none yet"\n'
+                    'kpm.render("templates/seen.yaml.j2", "manifests/seen.yaml", key=key)\n')
+    t.file(copy / "templates/seen.yaml.j2", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen}\ndata: {key: {{ key }}}\n")
+    t.file(copy / "manifests/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: scripted}\nstringData: {key: looked-up-key}\n")
+    t.run("kpm", "install", "scripted")
+    shown = [t.run("diff", "scripted", "-p", str(copy), "-v", code=None), t.run("upgrade", "scripted", "-p", str(copy))]
+    equal(t.kube.get("ConfigMap", t.ns, "seen")["data"], {"key": "looked-up-key"})
+    for each in (*shown, t.run("inspect", "release", "scripted")):
+        check("looked-up-key" not in each.out + each.err, f"what a script looked up is shown: {each.out}{each.err}")
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
 def kpm_asks_where_somebody_is(t):
     scripted(t)
     terminal = Terminal([t.mistctl, "kpm", "install", "scripted"], t.environment(TERM="xterm", NO_COLOR="1"), 24, 100, t.dir)
