@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/secret.h"
-#include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
 #include "package/calls.h"
@@ -27,28 +26,6 @@ crypto::Digest files_digest(const Files& files) {
   crypto::Hasher hasher;
   for (const auto& [path, content] : files) hasher.field(path).field(content);
   return hasher.finish();
-}
-
-// `a.b` is b within a; null: it isn't there.
-const Value* answer_at(const Value& values, std::string_view name) {
-  const Value* found = &values;
-  for (const std::string_view part : split(name, '.')) {
-    if (found == nullptr || !found->is_object()) return nullptr;
-    found = found->find(part);
-  }
-  return found;
-}
-
-// Secret answers aren't printed wherever they get to.
-std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& answers, const Value& values) {
-  std::map<std::string, SecretString> secrets;
-  for (const Answer& each : answers) {
-    const Value* const value = each.secret ? answer_at(values, each.name) : nullptr;
-    if (value == nullptr || value->is_null()) continue;
-    secrets.emplace(fmt::format("the answer to {}", each.name),
-                    SecretString(value->is_string() ? value->as_string() : encoding::to_json(*value)));
-  }
-  return secrets;
 }
 
 // The script may have passed its secrets to the templates, which print none of them.

@@ -14,6 +14,7 @@
 #include "crypto/digest.h"
 #include "package/calls.h"
 #include "package/guests_for_tests.h"
+#include "package/looked_up.h"
 #include "testing/temp_dir.h"
 #include "testing/yaml.h"
 
@@ -99,6 +100,25 @@ TEST_F(KubeRenders, NobodyPrintsASecretThatTheScriptLookedUp) {
       render(script, engine_answer(fmt::format(R"("result":"Err","message":"no {}")", kDatabasePassword)));
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(all_words(refused.error()), HasSubstr("no ***"));
+}
+
+TEST_F(KubeRenders, NobodyPrintsWhatTheRequestHides) {
+  hide_text(request_.hidden, "hunter2-secret");
+  request_.user_values = testing::yaml("{admin: {password: hunter2-secret}}");
+  const Source script = saying(script_answer());
+  const auto words = [&](const std::string& of_templates) {
+    const auto rendered = render(script, of_templates);
+    EXPECT_FALSE(rendered.ok());
+    return rendered.ok() ? std::string() : all_words(rendered.error());
+  };
+  EXPECT_THAT(words(engine_answer(R"("result":"Err","message":"no hunter2-secret")")), HasSubstr("no ***"));
+  const std::string unreadable = words(manifest_answer("password: hunter2-secret"));
+  EXPECT_THAT(unreadable, HasSubstr("password: ***"));
+  EXPECT_THAT(unreadable, Not(HasSubstr("hunter2")));
+  std::get<Files>(kube_.content)["values.schema.json"] =
+      R"({"properties": {"admin": {"properties": {"password": {"minLength": 20}}}}})";
+  EXPECT_THAT(words(manifest_answer("")),
+              HasSubstr(R"(admin.password: must have at least 20 characters, is "***")"));
 }
 
 TEST_F(KubeRenders, PackagesThatTheScriptCallsAreCallsOfTheRender) {

@@ -69,6 +69,26 @@ bool has_pre_install(const Files& files) {
   return files.contains(std::string(kKube)) && files.contains(std::string(kPreInstallScript));
 }
 
+const Value* answer_at(const Value& values, std::string_view name) {
+  const Value* found = &values;
+  for (const std::string_view part : split(name, '.')) {
+    if (found == nullptr || !found->is_object()) return nullptr;
+    found = found->find(part);
+  }
+  return found;
+}
+
+std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& answers, const Value& values) {
+  std::map<std::string, SecretString> secrets;
+  for (const Answer& each : answers) {
+    const Value* const value = each.secret ? answer_at(values, each.name) : nullptr;
+    if (value == nullptr || value->is_null()) continue;
+    secrets.emplace(fmt::format("the answer to {}", each.name),
+                    SecretString(value->is_string() ? value->as_string() : encoding::to_json(*value)));
+  }
+  return secrets;
+}
+
 Result<ScriptResult> script_result(const Files& files, const Value& exports) {
   if (!exports.is_object())
     return error(ErrorKind::Internal, "the Python engine gave no account of {}", kPreInstallScript);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "base/context.h"
 #include "base/result.h"
+#include "base/secret.h"
 #include "encoding/value.h"
 #include "package/engine.h"
 
@@ -50,6 +52,13 @@ struct Answer {
   bool secret = false;
   friend auto operator<=>(const Answer&, const Answer&) = default;
 };
+
+/// The value that answers the question of that name: `a.b` is b within a. Null: it isn't there.
+const encoding::Value* answer_at(const encoding::Value& values, std::string_view name);
+/// The secret ones among `values`, as texts, by "the answer to NAME": nobody prints them, wherever they get
+/// to.
+std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& answers,
+                                                   const encoding::Value& values);
 
 /// A script that the sandbox can't run.
 struct HostScript {

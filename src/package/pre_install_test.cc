@@ -63,6 +63,18 @@ TEST(PreInstall, AQuestionIsAnErrorThatSaysHowToAnswer) {
       << "a command line is seen by every process";
 }
 
+TEST(PreInstall, SecretAnswersAreFoundAmongTheValues) {
+  const Value values = yaml("{domain: a.example, tls: {key: k, port: 8443}, gone: null}");
+  EXPECT_EQ(*answer_at(values, "tls.key"), Value("k"));
+  EXPECT_EQ(answer_at(values, "domain.key"), nullptr);
+  const auto secrets = secret_answers(
+      {{"domain", false}, {"gone", true}, {"missing.key", true}, {"tls.key", true}, {"tls.port", true}},
+      values);
+  ASSERT_EQ(secrets.size(), 2U);
+  EXPECT_EQ(secrets.at("the answer to tls.key").reveal(), "k");
+  EXPECT_EQ(secrets.at("the answer to tls.port").reveal(), "8443");
+}
+
 TEST(PreInstall, ASecretQuestionHasItsDefaultUnseen) {
   const auto result =
       script_result({}, yaml("{question: {name: pin, type: text, secret: true, hasDefault: true}}"));

@@ -108,8 +108,10 @@ Renderer::~Renderer() = default;
 Result<Rendered> Renderer::render_files(const Source& source, const RenderRequest& request,
                                         const Context& context) {
   auto rendered = impl_->render_files(source, request, context);
-  if (!rendered.ok()) add_inputs_hint(rendered.error(), source.reference);
-  return rendered;
+  if (rendered.ok()) return rendered;
+  add_inputs_hint(rendered.error(), source.reference);
+  // The schema may be what refuses a value, before anything runs that knows which of them are secret.
+  return without_secrets(std::move(rendered).error(), request.hidden);
 }
 
 Result<Rendered> Renderer::render(const Source& source, const RenderRequest& request,
@@ -127,7 +129,8 @@ Result<Rendered> Renderer::render(const Source& source, const RenderRequest& req
                                written ? Lines::Written : Lines::Rendered, rendered.origins);
   // An error shows the line that it is about.
   if (!objects.ok()) {
-    Error failure = without_secrets(std::move(objects).error(), rendered.secrets);
+    Error failure = without_secrets(std::move(objects).error(), request.hidden);
+    failure = without_secrets(std::move(failure), rendered.secrets);
     failure = without_secrets(std::move(failure), looked_up_in_texts(rendered.looked_up));
     if (written) failure = plain_failure(std::move(failure), source);
     return with_excerpt(std::move(failure), source, rendered.origins);

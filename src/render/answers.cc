@@ -10,20 +10,11 @@ namespace mist::render {
 namespace {
 
 using encoding::Value;
+using package::answer_at;
 
 constexpr std::string_view kAnswers = "answers";
 constexpr std::string_view kName = "name";
 constexpr std::string_view kSecret = "secret";
-
-// `a.b` is b within a; null: it isn't there.
-const Value* value_at(const Value& values, std::string_view name) {
-  const Value* found = &values;
-  for (const std::string_view part : split(name, '.')) {
-    if (found == nullptr || !found->is_object()) return nullptr;
-    found = found->find(part);
-  }
-  return found;
-}
 
 // False: something that is no object is in the way.
 bool set_value_at(Value& values, std::string_view name, const Value& answer) {
@@ -61,6 +52,15 @@ Answers Answers::recorded(const Value& options) {
   return answers;
 }
 
+void Answers::keep(const Answers& earlier, const Value& values) {
+  for (const package::Answer& each : earlier.all) {
+    const Value* const value = answer_at(values, each.name);
+    if (value == nullptr || value->is_null()) continue;
+    if (std::ranges::find(all, each.name, &package::Answer::name) == all.end()) all.push_back(each);
+  }
+  std::ranges::sort(all);
+}
+
 Result<Value> with_answers(Value values, const release::Revision* stored, const package::Source& source) {
   if (stored == nullptr || !stored->user_values.is_object()) return values;
   const Answers answers = Answers::recorded(stored->options);
@@ -68,16 +68,17 @@ Result<Value> with_answers(Value values, const release::Revision* stored, const 
   MIST_TRY(const bool asks, package::runs_a_script(source));
   if (!asks) return values;
   for (const package::Answer& each : answers.all) {
-    const Value* const answer = value_at(stored->user_values, each.name);
+    const Value* const answer = answer_at(stored->user_values, each.name);
     // A value that is set to null is to be asked for again.
-    if (answer != nullptr && value_at(values, each.name) == nullptr) set_value_at(values, each.name, *answer);
+    if (answer != nullptr && answer_at(values, each.name) == nullptr)
+      set_value_at(values, each.name, *answer);
   }
   return values;
 }
 
 void hide_answers(release::Revision& revision) {
   for (const package::Answer& each : Answers::recorded(revision.options).all)
-    if (each.secret && value_at(revision.user_values, each.name) != nullptr)
+    if (each.secret && answer_at(revision.user_values, each.name) != nullptr)
       set_value_at(revision.user_values, each.name, Value(HiddenValues::kMask));
 }
 

@@ -19,6 +19,9 @@ struct Answers {
   /// Into the options of a revision, if there are any, and from there.
   void record(encoding::Value& options) const;
   static Answers recorded(const encoding::Value& options);
+  /// Adds those of an earlier revision that weren't asked for now, as long as `values` hold one. They stay
+  /// answers, for they stay as secret as they were, and a later revision may ask for them again.
+  void keep(const Answers& earlier, const encoding::Value& values);
   friend bool operator==(const Answers&, const Answers&) = default;
 };
 

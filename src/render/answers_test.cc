@@ -85,6 +85,14 @@ TEST(Answers, AreRepeatedUnlessOthersAreGiven) {
   EXPECT_EQ(with_stored(yaml("{a: 1}"), nullptr), yaml("{a: 1}"));
 }
 
+TEST(Answers, OfAnEarlierRevisionStayWithTheirValues) {
+  const Answers earlier{{{"domain", true}, {"gone", true}, {"nothing", true}, {"tls.key", true}}};
+  Answers now{{{"name", false}, {"domain", false}}};
+  now.keep(earlier, yaml("{name: a, domain: a.example, tls: {key: k}, nothing: null}"));
+  EXPECT_EQ(now, (Answers{{{"domain", false}, {"name", false}, {"tls.key", true}}}))
+      << "of those that are asked for, the script knows whether they are secret";
+}
+
 TEST(Answers, SecretOnesAreHidden) {
   auto revision = revision_with("{domain: a.example, tls: {key: k}}", kAnswers);
   hide_answers(revision);

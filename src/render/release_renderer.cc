@@ -1,8 +1,10 @@
 #include "render/release_renderer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
+#include <string>
 
 #include "base/event.h"
 #include "base/parallel.h"
@@ -11,6 +13,8 @@
 #include "package/calls.h"
 #include "package/capabilities.h"
 #include "package/excerpt.h"
+#include "package/looked_up.h"
+#include "package/pre_install.h"
 #include "release/command_text.h"
 #include "render/dependencies.h"
 
@@ -185,7 +189,10 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                                 const RenderChoices& choices, const ReleaseFacts& release,
                                                 const Context& context) const {
   MIST_TRY(values, with_answers(std::move(values), release.stored, *source));
+  const Answers earlier = release.stored == nullptr ? Answers() : Answers::recorded(release.stored->options);
+  const std::map<std::string, SecretString> secret_answers = package::secret_answers(earlier.all, values);
   MIST_TRY(RenderRequest request, render_request(release, values));
+  for (const auto& [name, answer] : secret_answers) package::hide_text(request.hidden, answer.reveal());
   request.interactive = choices.interactive;
   request.run_on_host = choices.run_on_host;
   // All are new then.
@@ -211,6 +218,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                              .request = std::move(request),
                                              .birth = birth});
   MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
+  rendered.looked_up.insert(secret_answers.begin(), secret_answers.end());
   if (choices.exports) {
     MIST_TRY(result.exports, job->exports_of(rendered, result.drawn, context));
   }
@@ -221,6 +229,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                     rendered.engine.empty() ? rendered.metadata.engine : rendered.engine,
                     called_packages(*job->source),
                     call_tree(rendered)};
+  result.answers.all = std::move(rendered.answers);
+  result.answers.keep(earlier, values);
   result.user_values = std::move(values);
   result.objects = std::move(rendered.objects);
   result.message = std::move(rendered.message);
@@ -230,8 +240,6 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   for (const package::Exchange& each : rendered.asked)
     result.drawn.asked.push_back({each.operation, each.digest.str()});
   result.secrets = std::move(rendered.secrets);
-  result.answers.all = std::move(rendered.answers);
-  std::ranges::sort(result.answers.all);
   result.looked_up = std::move(rendered.looked_up);
   if (!rendered.origins.empty())
     result.show_line = [job, origins = std::move(rendered.origins)](Error failure) {

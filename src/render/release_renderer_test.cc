@@ -74,6 +74,24 @@ TEST_F(ReleaseRenderers, ClockAndRotationsGoOnFromTheDeployedRevision) {
   EXPECT_EQ(reborn->drawn.clock, "");
 }
 
+TEST_F(ReleaseRenderers, AnEarlierAnswerStaysSecretWhereNobodyAsks) {
+  const Answers answers{{{"name", true}}};
+  deployed.options = Value::object();
+  answers.record(deployed.options);
+  facts.stored = &deployed;
+  Value values = Value::object({{"name", "hunter2-secret"}});
+  const ReleaseRenderer once(renderer(), AssumedCluster{});
+  const auto rendered = once.render(one_config_map(), values, {}, facts, Context());
+  ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
+  EXPECT_EQ(rendered->answers, answers);
+  EXPECT_EQ(rendered->looked_up.at("the answer to name").reveal(), "hunter2-secret");
+  // What refuses the values names one of them.
+  values.set("hunter2-secret", 1);
+  const auto refused = once.render(one_config_map(), values, {}, facts, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("but *** is set"));
+}
+
 TEST_F(ReleaseRenderers, AnApiThatDoesNotAnswerStaysServedAndIsNamed) {
   cluster.register_kind({{"toys.example.com", "v1", "Toy"}, "toys", true, {}});
   testing::RecordedEvents told;

@@ -324,6 +324,24 @@ def kpm_runs_scripts_in_the_sandbox(t):
 
 
 @test
+def kpm_keeps_answers_that_one_revision_does_not_ask_for(t):
+    copy = scripted(t, 'import kpm\nif kpm.confirm("auth"):\n    kpm.ask("admin.password", secret=True)\n')
+    t.file("answers.yaml", "auth: true\nadmin: {password: hunter2-secret}\n")
+    t.run("kpm", "install", "scripted", "-f", "answers.yaml")
+    t.file(copy / "manifests/seen.yaml.tmpl",
+           "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: seen}\ndata: {key: {{ admin.password }}}\n")
+    # The template has it from the values, although no script asks.
+    shown = [t.run("diff", "scripted", "-p", str(copy), "-s", "auth=false", "-v", code=None),
+             t.run("upgrade", "scripted", "-p", str(copy), "-s", "auth=false"), t.run("inspect", "release", "scripted")]
+    for each in shown:
+        check("hunter2" not in each.out + each.err, f"a secret answer is shown: {each.out}{each.err}")
+    equal(t.kube.get("ConfigMap", t.ns, "seen")["data"], {"key": "hunter2-secret"})
+    t.run("upgrade", "scripted", "-p", str(copy), "-s", "auth=true")
+    equal(t.kube.get("ConfigMap", t.ns, "seen")["data"], {"key": "hunter2-secret"}, "it was asked for once more")
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
 def kpm_shows_no_secret_that_a_script_looks_up(t):
     copy = scripted(t, 'import base64, kpm\nfrom mistletoe import lookup\n'
                     'own = lookup("v1", "Secret", kpm.release.namespace, "scripted")\n'
