@@ -13,6 +13,7 @@
 #include "cli/places.h"
 #include "cli/release_flags.h"
 #include "encoding/json.h"
+#include "package/looked_up.h"
 
 namespace mist::cli {
 namespace {
@@ -78,10 +79,12 @@ Value nested(std::string_view name, Value answer) {
 }
 
 Answered answer_of(const Question& question, Value answer, bool keeps_default = false) {
-  return {.value = {package::ValuesFlag::SetJson,
-                    encoding::to_json(nested(question.name, std::move(answer))),
-                    {}},
-          .keeps_default = keeps_default};
+  Answered answered;
+  answered.keeps_default = keeps_default;
+  if (question.secret && !keeps_default) package::hide_text(answered.hidden, as_text(answer));
+  answered.value = {
+      package::ValuesFlag::SetJson, encoding::to_json(nested(question.name, std::move(answer))), {}};
+  return answered;
 }
 
 Status ask_for_consent(const Invocation& invocation, World& world, const package::HostScript& script,
@@ -172,26 +175,28 @@ package::RunOnHost run_on_host(const Invocation& invocation, World& world) {
   };
 }
 
-Status answer_questions(const Invocation& invocation, World& world, const Cluster& cluster,
-                        const release::ReleaseId& id, const kpm::Kube& kube,
-                        const action::DeployOptions& options, Values kind,
-                        std::vector<package::ValuesInput>& values) {
+Result<std::map<std::string, SecretString>> answer_questions(
+    const Invocation& invocation, World& world, const Cluster& cluster, const release::ReleaseId& id,
+    const kpm::Kube& kube, const action::DeployOptions& options, Values kind,
+    std::vector<package::ValuesInput>& values) {
   constexpr std::size_t kMostQuestions = 100;
-  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(world)) return {};
+  std::map<std::string, SecretString> hidden;
+  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(world)) return hidden;
   std::vector<package::ValuesInput> known = values;
   std::set<std::string> asked;
   while (asked.size() < kMostQuestions) {
     MIST_TRY(render::WantedRelease wanted,
              wanted_package(invocation, world, cluster, id, kube.package.string(), known,
-                            {.values = kind, .questions = Questions::Asked}));
+                            {.values = kind, .questions = Questions::Asked, .hidden = hidden}));
     const action::Intent intent = action::preview_intent(render_of(wanted, world));
     const auto look = action::look(cluster.environment, id, intent, options, world.context);
-    if (look.ok()) return {};
+    if (look.ok()) return hidden;
     const auto* const open = look.error().detail<package::Unanswered>();
     // The deployment reports any other error.
-    if (open == nullptr) return {};
+    if (open == nullptr) return hidden;
     if (!asked.insert(open->question.name).second) return hidden_answer(open->question.name);
-    MIST_TRY(const Answered answer, ask_question(world, open->question));
+    MIST_TRY(Answered answer, ask_question(world, open->question));
+    hidden.merge(answer.hidden);
     known.push_back(answer.value);
     if (!answer.keeps_default) values.push_back(answer.value);
   }

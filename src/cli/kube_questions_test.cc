@@ -30,12 +30,15 @@ TEST_F(KubeQuestions, AnEmptyLineKeepsTheDefaultOfASecret) {
   ASSERT_TRUE(kept.ok()) << kept.error().to_line();
   EXPECT_EQ(fake.err.take(), "Password [keep the default] \n");
   EXPECT_TRUE(kept->keeps_default);
+  EXPECT_TRUE(kept->hidden.empty());
   EXPECT_EQ(kept->value.flag, package::ValuesFlag::SetJson);
   EXPECT_EQ(kept->value.text, R"({"admin":{"password":{"kpm.take-default":true}}})");
   const auto given = ask({"mine"});
   ASSERT_TRUE(given.ok());
   EXPECT_FALSE(given->keeps_default);
   EXPECT_EQ(given->value.text, R"({"admin":{"password":"mine"}})");
+  ASSERT_EQ(given->hidden.size(), 1U);
+  EXPECT_EQ(given->hidden.begin()->second.reveal(), "mine");
 }
 
 TEST_F(KubeQuestions, AnEmptySecretWithoutADefaultIsAskedForAgain) {
@@ -58,6 +61,7 @@ TEST_F(KubeQuestions, AShownDefaultBecomesTheAnswer) {
   EXPECT_EQ(fake.err.take(), "How many? [2] That doesn't fit.\nHow many? [2] ");
   EXPECT_FALSE(taken->keeps_default);
   EXPECT_EQ(taken->value.text, R"({"count":2})");
+  EXPECT_TRUE(taken->hidden.empty()) << "everybody may see it";
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ Result<render::WantedRelease> wanted_package(const Invocation& invocation, World
                         .reuse_values = choices.values == Values::Merged};
   MIST_TRY(wanted.choices, render_choices(invocation, world));
   wanted.choices.run_on_host = run_on_host(invocation, world);
+  wanted.choices.hidden = choices.hidden;
   wanted.choices.interactive = choices.questions == Questions::Asked;
   MIST_TRY(wanted.choices.take_over_from, taken_over(invocation, id));
   return prepared(invocation, world, cluster, std::move(wanted));

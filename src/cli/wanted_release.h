@@ -2,8 +2,11 @@
 // The release that install, upgrade, diff and plan want. One thread.
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "action/deploy/look.h"
+#include "base/secret.h"
 #include "cli/keyring.h"
 #include "cli/package_flags.h"
 #include "cli/registry_access.h"
@@ -45,6 +48,7 @@ enum class Values : std::uint8_t {
 struct PackageChoices {
   Values values = Values::Alone;
   Questions questions = Questions::WithoutDefault;
+  std::map<std::string, SecretString> hidden = {};  ///< render::RenderChoices::hidden
 };
 
 /// The same of a release and a package that the command found by itself. `values`: those of kValuesFlags, or

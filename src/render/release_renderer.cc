@@ -192,6 +192,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   const Answers earlier = release.stored == nullptr ? Answers() : Answers::recorded(release.stored->options);
   const std::map<std::string, SecretString> secret_answers = package::secret_answers(earlier.all, values);
   MIST_TRY(RenderRequest request, render_request(release, values));
+  request.hidden = choices.hidden;
   for (const auto& [name, answer] : secret_answers) package::hide_text(request.hidden, answer.reveal());
   request.interactive = choices.interactive;
   request.run_on_host = choices.run_on_host;

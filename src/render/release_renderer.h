@@ -3,6 +3,7 @@
 // serves, and keeps what it takes to render once more. It needs no command line, and may outlive any number
 // of renders. One thread.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/secret.h"
 #include "kube/client.h"
 #include "package/renderer.h"
 #include "render/drawn.h"
@@ -52,6 +54,8 @@ struct RenderChoices {
   bool exports = false;                 ///< RenderedRelease::exports; may take one more render
   bool interactive = false;             ///< package::RenderRequest::interactive
   package::RunOnHost run_on_host = {};  ///< the same
+  /// package::RenderRequest::hidden, beside the secret answers that the release has.
+  std::map<std::string, SecretString> hidden = {};
 };
 
 /// The starting point of a render: names, seed and clock of the release; without a cluster.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "package/looked_up.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
 
@@ -88,6 +89,16 @@ TEST_F(ReleaseRenderers, AnEarlierAnswerStaysSecretWhereNobodyAsks) {
   // What refuses the values names one of them.
   values.set("hunter2-secret", 1);
   const auto refused = once.render(one_config_map(), values, {}, facts, Context());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("but *** is set"));
+}
+
+TEST_F(ReleaseRenderers, ErrorsShowNothingThatIsToBeHidden) {
+  RenderChoices choices;
+  package::hide_text(choices.hidden, "hunter2-secret");
+  const ReleaseRenderer once(renderer(), AssumedCluster{});
+  const auto refused =
+      once.render(one_config_map(), Value::object({{"hunter2-secret", 1}}), choices, facts, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("but *** is set"));
 }

@@ -342,6 +342,27 @@ def kpm_keeps_answers_that_one_revision_does_not_ask_for(t):
 
 
 @test
+def kpm_shows_no_secret_answer_that_its_schema_refuses(t):
+    copy = scripted(t, 'import kpm\nkpm.ask("admin.password", "Password", secret=True)\n')
+    schema, words = copy / "values.schema.json", "admin.password: must have at least 20 characters"
+    strict = '{"properties": {"admin": {"properties": {"password": {"minLength": 20}}}}}'
+    t.file(schema, strict)
+    terminal = Terminal([t.mistctl, "kpm", "install", "scripted"], t.environment(TERM="xterm", NO_COLOR="1"), 24, 200, t.dir)
+    terminal.wait_for("Password")
+    terminal.type("typed-secret\r")
+    equal(terminal.finish(), 1, terminal.text())
+    contains(terminal.text(), words)
+    check("typed-secret" not in terminal.text(), "what is typed is shown")
+    schema.unlink()
+    t.file("answers.yaml", "admin: {password: hunter2-secret}\n")
+    t.run("kpm", "install", "scripted", "-f", "answers.yaml")
+    t.file(schema, strict)
+    refused = t.refused("upgrade", "scripted", "-p", str(copy), "-s", "replicas=3", says=[words])
+    check("hunter2" not in refused.out + refused.err, refused.err)
+    t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+@test
 def kpm_shows_no_secret_that_a_script_looks_up(t):
     copy = scripted(t, 'import base64, kpm\nfrom mistletoe import lookup\n'
                     'own = lookup("v1", "Secret", kpm.release.namespace, "scripted")\n'

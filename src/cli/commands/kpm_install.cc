@@ -180,9 +180,10 @@ Result<action::DeployReport> deploy_one(const Invocation& invocation, World& wor
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
   const Values kind = verb == Verb::Upgrade ? of_upgrade(invocation) : Values::Alone;
-  MIST_TRY_VOID(answer_questions(invocation, world, cluster, id, kube, options, kind, values));
-  MIST_TRY(render::WantedRelease wanted, wanted_package(invocation, world, cluster, id, kube.package.string(),
-                                                        std::move(values), {.values = kind}));
+  MIST_TRY(auto hidden, answer_questions(invocation, world, cluster, id, kube, options, kind, values));
+  MIST_TRY(render::WantedRelease wanted,
+           wanted_package(invocation, world, cluster, id, kube.package.string(), std::move(values),
+                          {.values = kind, .hidden = std::move(hidden)}));
   if (output_format(invocation) == OutputFormat::Table && !is_dry(invocation))
     tell_step(world, fmt::format("Running kubectl {} -f ...", verb == Verb::Install ? "create" : "apply"));
   const action::Intent intent = verb == Verb::Install ? install_intent(render_of(wanted, world), kube.k3.name)

@@ -93,10 +93,11 @@ Status make_namespace(Trial& trial) {
 // Installs it, waits until it is ready, and runs its tests.
 Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
   World& world = trial.world;
-  MIST_TRY_VOID(
-      answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {}, Values::Alone, values));
-  MIST_TRY(render::WantedRelease wanted, wanted_package(trial.invocation, world, trial.cluster, trial.id,
-                                                        kube.package.string(), std::move(values)));
+  MIST_TRY(auto hidden, answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {},
+                                         Values::Alone, values));
+  MIST_TRY(render::WantedRelease wanted,
+           wanted_package(trial.invocation, world, trial.cluster, trial.id, kube.package.string(),
+                          std::move(values), {.hidden = std::move(hidden)}));
   const action::Intent intent = action::install_intent(render_of(wanted, world));
   action::DeployOptions options;
   options.timeout = trial.invocation.duration("timeout");
