@@ -7,6 +7,7 @@
 #include "encoding/schema.h"
 #include "encoding/schema_place.h"
 #include "package/calls.h"
+#include "package/pre_install.h"
 
 namespace mist::package {
 namespace {
@@ -190,7 +191,11 @@ Status check_input(const Metadata& metadata, const RenderRequest& request) {
 }
 
 Status check_engine_input(const EngineKind& engine, const Metadata& metadata, const RenderRequest& request) {
-  return engine.values == EngineValues::Input ? check_input(metadata, request) : Status();
+  if (engine.values != EngineValues::Input) return {};
+  if (!request.interactive) return check_input(metadata, request);
+  RenderRequest answered = request;
+  answered.user_values = without_taken_defaults(std::move(answered.user_values));
+  return check_input(metadata, answered);
 }
 
 Status check_exports(const Metadata& metadata, const Value& exports) {

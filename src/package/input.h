@@ -34,7 +34,8 @@ Result<Value> input_data(const Metadata& metadata, const RenderRequest& request)
 /// Invalid when the schema refuses that data, or is none. Compiling a schema takes longer than a known
 /// render.
 Status check_input(const Metadata& metadata, const RenderRequest& request);
-/// The same of what an engine is given, where it is the data.
+/// The same of what an engine is given, where it is the data; of an interactive request as the install will
+/// have it (without_taken_defaults).
 Status check_engine_input(const EngineKind& engine, const Metadata& metadata, const RenderRequest& request);
 /// Invalid when the exports of a called package don't fit its own schema.
 Status check_exports(const Metadata& metadata, const Value& exports);

@@ -97,21 +97,23 @@ Result<Rendered> render_kube(EngineRenderer& engines, const SourceTree& tree, co
                              const RenderRequest& request, const Context& context) {
   MIST_TRY(ScriptRun both, run_script(engines, tree, metadata, request, context));
   auto& [ran, result] = both;
+  RenderRequest wanted = request;
+  // What comes after the script sees what it will see in the end.
+  if (request.interactive) wanted.user_values = without_taken_defaults(std::move(wanted.user_values));
   Source made = tree.source;
   if (result.needs_host.empty()) {
     made.content = after_script(tree.files, result);
   } else {
     if (!request.run_on_host) return needs_host_python(result, tree.source.reference);
     MIST_TRY(const Files manifests,
-             request.run_on_host({tree.source.reference, result.needs_host, tree.files, host_input(request)},
+             request.run_on_host({tree.source.reference, result.needs_host, tree.files, host_input(wanted)},
                                  context));
     made.content = with_manifests(tree.files, manifests);
   }
   const Files& files = std::get<Files>(made.content);
   made.digest = files_digest(files).str();
   const SourceTree rest{made, files, tree.declared, tree.engine};
-  const std::map<std::string, SecretString> answers = secret_answers(result.answers, request.user_values);
-  RenderRequest wanted = request;
+  const std::map<std::string, SecretString> answers = secret_answers(result.answers, wanted.user_values);
   hide_from_templates(wanted, answers, ran);
   Result<Rendered> of_templates = engines.render(rest, metadata, wanted, context);
   // Its excerpt is of a file that the script may have written.

@@ -121,6 +121,24 @@ TEST_F(KubeRenders, NobodyPrintsWhatTheRequestHides) {
               HasSubstr(R"(admin.password: must have at least 20 characters, is "***")"));
 }
 
+TEST_F(KubeRenders, ADefaultThatSomebodyTookFitsTheSchema) {
+  std::get<Files>(kube_.content)["values.schema.json"] =
+      R"({"properties": {"admin": {"properties": {"password": {"type": "string"}}}}})";
+  request_.user_values = testing::yaml("{admin: {password: {kpm.take-default: true}}}");
+  const Source script = saying(script_answer(
+      R"({"question":{"name":"domain","prompt":"Where?","type":"text","default":"a.example"}})"));
+  EXPECT_THAT(all_words(render(script, manifest_answer("")).error()),
+              HasSubstr("must be string, is an object"))
+      << "where nobody is asked, it is a value";
+  request_.interactive = true;
+  const auto next = render(script, manifest_answer(""));
+  ASSERT_FALSE(next.ok());
+  ASSERT_NE(next.error().detail<Unanswered>(), nullptr) << all_words(next.error());
+  EXPECT_EQ(next.error().detail<Unanswered>()->question.name, "domain");
+  const auto done = render(saying(script_answer()), manifest_answer(""));
+  EXPECT_TRUE(done.ok()) << done.error().to_line();
+}
+
 TEST_F(KubeRenders, PackagesThatTheScriptCallsAreCallsOfTheRender) {
   std::get<Files>(kube_.content)["mistletoe.yaml"] =
       "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: kube},"

@@ -78,6 +78,17 @@ const Value* answer_at(const Value& values, std::string_view name) {
   return found;
 }
 
+Value without_taken_defaults(Value values) {
+  if (!values.is_object()) return values;
+  std::erase_if(values.as_object(), [](Value::Member& member) {
+    if (!member.value.is_object() || member.value.empty()) return false;
+    if (member.value == Value::object({{kTakeDefault, true}})) return true;
+    member.value = without_taken_defaults(std::move(member.value));
+    return member.value.empty();
+  });
+  return values;
+}
+
 std::map<std::string, SecretString> secret_answers(const std::vector<Answer>& answers, const Value& values) {
   std::map<std::string, SecretString> secrets;
   for (const Answer& each : answers) {

@@ -40,6 +40,9 @@ struct Question {
 
 /// {this: true} as the value of a question's name, where a person is asked: they took the script's default.
 inline constexpr std::string_view kTakeDefault = "kpm.take-default";
+/// The values of the install, which have nothing there: without such members, and objects that are empty
+/// without them.
+encoding::Value without_taken_defaults(encoding::Value values);
 
 /// Of an error: nobody answered yet.
 struct Unanswered {

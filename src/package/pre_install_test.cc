@@ -63,6 +63,16 @@ TEST(PreInstall, AQuestionIsAnErrorThatSaysHowToAnswer) {
       << "a command line is seen by every process";
 }
 
+TEST(PreInstall, DefaultsThatWereTakenAreNoValues) {
+  EXPECT_EQ(
+      without_taken_defaults(
+          yaml("{admin: {password: {kpm.take-default: true}}, pin: {kpm.take-default: true}, "
+               "tls: {key: {kpm.take-default: true}, port: 1}, empty: {}, "
+               "odd: {kpm.take-default: false}, list: [{kpm.take-default: true}]}")),
+      yaml("{tls: {port: 1}, empty: {}, odd: {kpm.take-default: false}, list: [{kpm.take-default: true}]}"));
+  EXPECT_EQ(without_taken_defaults(Value()), Value());
+}
+
 TEST(PreInstall, SecretAnswersAreFoundAmongTheValues) {
   const Value values = yaml("{domain: a.example, tls: {key: k, port: 8443}, gone: null}");
   EXPECT_EQ(*answer_at(values, "tls.key"), Value("k"));

@@ -408,16 +408,23 @@ def kpm_says_that_a_value_hides_an_answer(t):
 
 @test
 def kpm_keeps_a_secret_default_at_a_terminal(t):
-    scripted(t, 'import kpm\nadmin = kpm.ask("admin.password", "Password", default=kpm.password("admin"), secret=True)\n'
-             'open("manifests/secret.yaml", "w").write(kpm.to_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": kpm.release.name}, '
-             '"stringData": {"admin": admin}}))\n')
+    copy = scripted(t, 'import kpm\nadmin = kpm.ask("admin.password", "Password", default=kpm.password("admin"), secret=True)\n'
+                    'kpm.ask("domain", "Domain", default="a.example")\n'
+                    'open("manifests/secret.yaml", "w").write(kpm.to_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": kpm.release.name}, '
+                    '"stringData": {"admin": admin}}))\n')
+    t.file(copy / "values.schema.json", '{"properties": {"admin": {"properties": {"password": {"type": "string"}}}}}')
     terminal = Terminal([t.mistctl, "kpm", "install", "scripted"], t.environment(TERM="xterm", NO_COLOR="1"), 24, 100, t.dir)
     terminal.wait_for("Password [keep the default]")
     terminal.type("\r")
+    # The schema is about values, and the default is none.
+    terminal.wait_for("Domain [a.example]")
+    terminal.type("b.example\r")
     equal(terminal.finish(), 0, terminal.text())
     drawn = secret_of(t)
     check(len(drawn["admin"]) > 8, "an empty line became an empty password")
-    check("password" not in t.run("inspect", "release", "scripted", "--only", "values").out, "the default isn't an answer")
+    values = t.run("inspect", "release", "scripted", "--only", "values").out
+    contains(values, "domain: b.example")
+    check("password" not in values, "the default isn't an answer")
     t.run("upgrade", "scripted", "-p", str(t.dir / ".kpm/scripted"), "-s", "replicas=3")
     equal(secret_of(t), drawn, "after an upgrade")
     t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
