@@ -1,6 +1,5 @@
 #include "registry/oci_client.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,11 +7,9 @@
 
 #include "http/retry.h"
 #include "registry/oci_fixture.h"
-#include "registry/oci_layout_store.h"
 #include "registry/oci_packages.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_transport.h"
-#include "testing/temp_dir.h"
 
 namespace mist::registry {
 namespace {
@@ -567,158 +564,6 @@ TEST_F(OciClientTest, AnUploadWhoseAnswerWasLostIsNotSentAgain) {
   const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
   EXPECT_EQ(count_of(empty, "PUT"), 1u);
-}
-
-// A registry that takes uploads in chunks (distribution specification, "Pushing a blob in chunks"). `fault`
-// sees each chunk first, with what has arrived before.
-class ChunkServer {
- public:
-  using Fault = std::function<std::optional<http::Response>(const http::Request&, std::string& arrived)>;
-
-  explicit ChunkServer(Fault fault = {}) : fault_(std::move(fault)) {
-    registry.before = [this](const http::Request& request) { return answer(request); };
-  }
-
-  OciClient client(const std::optional<Login>& login = std::nullopt) {
-    return OciClient(registry.web,
-                     [login](const std::string&, const std::string&,
-                             const Context&) -> Result<std::optional<Login>> { return login; },
-                     {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
-                        return std::vector<std::string>{"1.1.1.1"};
-                      },
-                      .chunked_from = 4,
-                      .chunk_bytes = 3});
-  }
-
-  MemoryRegistry registry;
-  std::vector<std::string> ranges;  // of the chunks
-
- private:
-  http::Response progress(int status) const {
-    http::Response response{.status = status, .headers = {}, .body = {}};
-    response.headers.push_back(
-        {"Location", fmt::format("/v2/team/shop/blobs/uploads/id?at={}", arrived_.size())});
-    response.headers.push_back({"Range", fmt::format("0-{}", arrived_.empty() ? 0 : arrived_.size() - 1)});
-    return response;
-  }
-
-  std::optional<http::Response> answer(const http::Request& request) {
-    if (request.method == "POST") {
-      arrived_.clear();
-      return progress(202);
-    }
-    if (request.method == "GET" && request.url.find("/uploads/id") != std::string::npos) return progress(204);
-    if (request.method == "PUT" && request.url.find("/uploads/id") != std::string::npos &&
-        request.body.empty()) {
-      registry.blobs[crypto::sha256(arrived_).str()] = arrived_;
-      return http::Response{.status = 201, .headers = {}, .body = {}};
-    }
-    if (request.method != "PATCH") return std::nullopt;
-    const std::string range(http::find_header(request.headers, "Content-Range"));
-    ranges.push_back(range);
-    if (fault_)
-      if (std::optional<http::Response> instead = fault_(request, arrived_)) return instead;
-    if (range.substr(0, range.find('-')) != std::to_string(arrived_.size())) return progress(416);
-    arrived_ += request.body;
-    return progress(202);
-  }
-
-  Fault fault_;
-  std::string arrived_;
-};
-
-TEST_F(OciClientTest, ALargeBlobIsSentInChunks) {
-  ChunkServer server;
-  OciClient client = server.client();
-  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
-  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
-  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "6-7"));
-}
-
-TEST_F(OciClientTest, AChunkIsSentAgainInWholeWithALogin) {
-  ChunkServer server([](const http::Request& request, std::string&) -> std::optional<http::Response> {
-    if (authorization_of(request) == "Basic YWxpY2U6Z2VoZWlt") return std::nullopt;
-    return challenge("Basic realm=\"r\"");
-  });
-  OciClient client = server.client(Login{.user = "alice", .password = SecretString("geheim")});
-  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
-  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
-  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "0-2", "3-5", "6-7"));
-}
-
-TEST_F(OciClientTest, ALargeBlobOfALayoutIsSentFromItsFile) {
-  const mist::testing::TempDir directory;
-  HostFileSystem files;
-  {
-    const auto writer = LayoutWriter::open(files, directory.path() / "layout", Context());
-    ASSERT_TRUE(writer.ok()) << writer.error().to_line();
-    ASSERT_TRUE((*writer)->push_blob(kShop, artifact.blobs[1], Context()).ok());
-    ASSERT_TRUE((*writer)->finish().ok());
-  }
-  const auto reader = LayoutReader::open(*directory_layout(files, directory.path() / "layout"), "layout");
-  ASSERT_TRUE(reader.ok()) << reader.error().to_line();
-  const std::optional<FilePart> file = (*reader)->file_of(layer());
-  ASSERT_TRUE(file);
-  ChunkServer server;
-  OciClient client = server.client();
-  const auto moved = client.take_blob(**reader, kShop, kShop, layer(), 1 << 20, Context());
-  ASSERT_TRUE(moved.ok()) << moved.error().to_line();
-  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
-  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "6-7"));
-
-  // A file that is damaged is never made a blob of the registry.
-  ASSERT_TRUE(files.write(file->path, std::string(kModuleBytes.size(), 'x')).ok());
-  server.registry.blobs.clear();
-  const auto damaged = client.take_blob(**reader, kShop, kShop, layer(), 1 << 20, Context());
-  ASSERT_FALSE(damaged.ok());
-  EXPECT_EQ(damaged.error().kind, ErrorKind::Conflict);
-  EXPECT_TRUE(server.registry.blobs.empty());
-  ASSERT_TRUE(files.write(file->path, "x").ok());
-  EXPECT_EQ(client.take_blob(**reader, kShop, kShop, layer(), 1 << 20, Context()).error().kind,
-            ErrorKind::Conflict);
-}
-
-TEST_F(OciClientTest, AnUploadThatBreaksOffGoesOnWhereItIs) {
-  bool broken = false;
-  ChunkServer server(
-      [&](const http::Request& request, std::string& arrived) -> std::optional<http::Response> {
-        if (arrived.size() != 3 || broken) return std::nullopt;
-        broken = true;
-        arrived += request.body.substr(0, 1);  // a part of the chunk came
-        return http::Response{.status = 502, .headers = {}, .body = {}};
-      });
-  OciClient client = server.client();
-  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
-  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
-  EXPECT_THAT(server.ranges, ::testing::ElementsAre("0-2", "3-5", "4-6", "7-7"));
-  EXPECT_EQ(count_of(server.registry, "POST"), 1u);
-}
-
-TEST_F(OciClientTest, AnUploadThatNeverGetsOnIsGivenUp) {
-  ChunkServer server([](const http::Request&, std::string& arrived) -> std::optional<http::Response> {
-    if (arrived.size() < 3) return std::nullopt;
-    return http::Response{.status = 503, .headers = {}, .body = {}};
-  });
-  OciClient client = server.client();
-  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
-  ASSERT_FALSE(pushed.ok());
-  EXPECT_EQ(pushed.error().kind, ErrorKind::Retryable);
-  EXPECT_LE(server.ranges.size(), 8u) << "not for ever";
-}
-
-TEST_F(OciClientTest, ARegistryThatTakesNoChunksGetsTheWhole) {
-  ChunkServer server;
-  server.registry.before = [](const http::Request& request) -> std::optional<http::Response> {
-    if (request.method != "PATCH") return std::nullopt;
-    return http::Response{.status = 405, .headers = {}, .body = {}};
-  };
-  OciClient client = server.client();
-  const Status pushed = client.push_blob(kShop, artifact.blobs[1], Context());
-  ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  EXPECT_EQ(server.registry.blobs.at(layer().digest.str()), kModuleBytes);
 }
 
 TEST_F(OciClientTest, ATokenThatEndsInTheMiddleOfAPushIsRenewed) {

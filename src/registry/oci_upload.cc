@@ -26,6 +26,15 @@ std::optional<std::size_t> range_end(const http::Response& response) {
   return end;
 }
 
+// How far an upload got by the `size` bytes from `offset` on, which a registry took. One that took fewer says
+// so in Range. Anything else there means nothing: some give the end of the first chunk after each of them
+// (AWS ECR, https://github.com/aws/containers-roadmap/issues/2831), and the digest tells in the end.
+std::size_t reached_by(const http::Response& answer, std::size_t offset, std::size_t size) {
+  const std::size_t all = offset + size;
+  const std::optional<std::size_t> end = range_end(answer);
+  return end && *end >= offset && *end < all ? *end + 1 : all;
+}
+
 }  // namespace
 
 Result<bool> OciUpload::has_blob(const oci::Repository& repository, const std::string& digest,
@@ -136,10 +145,7 @@ Result<OciUpload::Sending> OciUpload::send_chunks(const oci::Repository& reposit
       return Sending::BrokenOff;
     if (answer->status / 100 != 2) return Sending::Refused;
     MIST_TRY(progress.location, upload_address(repository, progress.location, *answer));
-    const std::optional<std::size_t> end = range_end(*answer);
-    const std::size_t next = end && *end < bytes.size() ? *end + 1 : progress.offset + size;
-    if (next <= progress.offset) return Sending::BrokenOff;
-    progress.offset = next;
+    progress.offset = reached_by(*answer, progress.offset, size);
   }
   return Sending::Done;
 }
