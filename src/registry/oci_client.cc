@@ -346,9 +346,9 @@ Result<Moved> OciClient::take_blob(OciSource& source, const oci::Repository& fro
   const std::string digest = descriptor.digest.str();
   MIST_TRY(const bool there, upload_.has_blob(to, digest, context));
   if (there) return Moved::WasThere;
-  std::optional<std::string> opened;
+  std::optional<OciUpload::Opened> opened;
   if (&source == this && from.host == to.host) {
-    Result<std::optional<std::string>> mounted = upload_.open(to, context, &from, digest);
+    Result<std::optional<OciUpload::Opened>> mounted = upload_.open(to, context, &from, digest);
     // Some token servers give no token for two repositories at once.
     if (!mounted && mounted.error().kind != ErrorKind::Forbidden) return std::move(mounted).error();
     if (mounted && !*mounted) return Moved::Mounted;

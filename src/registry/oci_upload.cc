@@ -14,16 +14,19 @@ namespace {
 
 constexpr int kUploadAttempts = 3;
 
+std::optional<std::size_t> number_in(std::string_view digits) {
+  std::size_t number = 0;
+  const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (problem != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
+  return number;
+}
+
 // "0-1233", "bytes=0-1233": the last byte that a registry has of an upload.
 std::optional<std::size_t> range_end(const http::Response& response) {
   const std::string_view range = http::find_header(response.headers, "range");
   const auto dash = range.rfind('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = range.substr(dash + 1);
-  std::size_t end = 0;
-  const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), end);
-  if (problem != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
-  return end;
+  return number_in(range.substr(dash + 1));
 }
 
 // How far an upload got by the `size` bytes from `offset` on, which a registry took. One that took fewer says
@@ -34,6 +37,9 @@ std::size_t reached_by(const http::Response& answer, std::size_t offset, std::si
   const std::optional<std::size_t> end = range_end(answer);
   return end && *end >= offset && *end < all ? *end + 1 : all;
 }
+
+// The same request may succeed later.
+bool is_passing(int status) { return status == 408 || status == 429 || (status >= 500 && status != 501); }
 
 }  // namespace
 
@@ -46,8 +52,9 @@ Result<bool> OciUpload::has_blob(const oci::Repository& repository, const std::s
   return there.status == 200;
 }
 
-Result<std::optional<std::string>> OciUpload::open(const oci::Repository& repository, const Context& context,
-                                                   const oci::Repository* mount, const std::string& digest) {
+Result<std::optional<OciUpload::Opened>> OciUpload::open(const oci::Repository& repository,
+                                                         const Context& context, const oci::Repository* mount,
+                                                         const std::string& digest) {
   OciCall open = OciCall::to(repository, "blobs/uploads/");
   open.access = oci::Access::Push;
   open.request.method = "POST";
@@ -57,13 +64,14 @@ Result<std::optional<std::string>> OciUpload::open(const oci::Repository& reposi
         fmt::format("?mount={}&from={}", http::escape_query(digest), http::escape_query(mount->path));
   }
   MIST_TRY(const http::Response opened, registry_.send(open, context));
-  if (mount != nullptr && opened.status == 201) return std::optional<std::string>();
+  if (mount != nullptr && opened.status == 201) return std::optional<Opened>();
   const std::string_view location = http::find_header(opened.headers, "location");
   if (opened.status != 202 || location.empty())
     return unexpected_answer(opened, repository.host,
                              fmt::format("the wish to upload to {}", repository.str()));
   MIST_TRY(std::string url, upload_address(repository, open.request.url, opened));
-  return std::optional(std::move(url));
+  const std::string_view least = http::find_header(opened.headers, "oci-chunk-min-length");
+  return std::optional(Opened{std::move(url), number_in(least).value_or(0)});
 }
 
 // Where the answer to `asked` says that the upload goes on.
@@ -93,18 +101,17 @@ Result<http::Response> OciUpload::put_blob(const oci::Repository& repository, co
   return registry_.send(put, context);
 }
 
-Status OciUpload::send(const oci::Repository& repository, const Bytes& blob,
-                       std::optional<std::string> opened, const Context& context) {
+Status OciUpload::send(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
+                       const Context& context) {
   if (blob.bytes.size() < sizes_.chunked_from)
     return send_whole(repository, blob, std::move(opened), context);
   MIST_TRY(const Sending sent, send_in_chunks(repository, blob, std::move(opened), context));
   if (sent == Sending::Done) return {};
-  // A registry that takes no chunks.
   return send_whole(repository, blob, {}, context);
 }
 
 Status OciUpload::send_file(const oci::Repository& repository, const std::string& digest,
-                            const FilePart& file, std::optional<std::string> opened,
+                            const FilePart& file, std::optional<Opened> opened,
                             const std::function<Status(const Context&)>& verify, const Context& context) {
   std::stop_source ended;
   const Context verifying = context.with_stop(ended.get_token());
@@ -123,16 +130,16 @@ Status OciUpload::send_file(const oci::Repository& repository, const std::string
   return sent;
 }
 
-// Distribution specification, "Pushing a blob in chunks". BrokenOff: the connection, or the registry, failed.
-// Refused: it takes no chunks.
+// Distribution specification, "Pushing a blob in chunks".
 Result<OciUpload::Sending> OciUpload::send_chunks(const oci::Repository& repository, const BlobBytes& bytes,
                                                   Progress& progress, const Context& context) {
   while (progress.offset < bytes.size()) {
-    const std::size_t size = std::min(sizes_.chunk_bytes, bytes.size() - progress.offset);
+    const std::size_t size =
+        std::min(std::max(sizes_.chunk_bytes, progress.upload.least_chunk), bytes.size() - progress.offset);
     OciCall patch = OciCall::to(repository, "");
     patch.access = oci::Access::Push;
     patch.request.method = "PATCH";
-    patch.request.url = progress.location;
+    patch.request.url = progress.upload.location;
     patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
     patch.request.headers.push_back(
         {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
@@ -140,11 +147,10 @@ Result<OciUpload::Sending> OciUpload::send_chunks(const oci::Repository& reposit
     patch.request.repeat = http::Repeat::Unsafe;
     const Result<http::Response> answer = registry_.send(patch, context);
     if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
-    if (!answer || answer->status >= 500 || answer->status == 416 || answer->status == 404 ||
-        answer->status == 429)
-      return Sending::BrokenOff;
+    if (!answer || is_passing(answer->status)) return Sending::BrokenOff;
+    if (answer->status == 416) return Sending::Misplaced;
     if (answer->status / 100 != 2) return Sending::Refused;
-    MIST_TRY(progress.location, upload_address(repository, progress.location, *answer));
+    MIST_TRY(progress.upload.location, upload_address(repository, progress.upload.location, *answer));
     progress.offset = reached_by(*answer, progress.offset, size);
   }
   return Sending::Done;
@@ -155,54 +161,61 @@ Result<bool> OciUpload::find_offset(const oci::Repository& repository, std::size
                                     const Context& context) {
   OciCall ask = OciCall::to(repository, "");
   ask.access = oci::Access::Push;
-  ask.request.url = progress.location;
+  ask.request.url = progress.upload.location;
   MIST_TRY(const http::Response answer, registry_.send(ask, context));
   const std::optional<std::size_t> end = range_end(answer);
   if (answer.status / 100 != 2 || !end || *end >= size) return false;
-  MIST_TRY(progress.location, upload_address(repository, progress.location, answer));
+  MIST_TRY(progress.upload.location, upload_address(repository, progress.upload.location, answer));
   // "0-0" also stands for an upload of which nothing came.
   progress.offset = *end == 0 ? 0 : *end + 1;
   return true;
 }
 
+// Makes a blob of what has arrived, if it is the right one.
+Result<OciUpload::Sending> OciUpload::finish(const oci::Repository& repository, const Bytes& blob,
+                                             const std::string& location, const Context& context) {
+  if (blob.verified) MIST_TRY_VOID(blob.verified());
+  const Result<http::Response> stored = put_blob(repository, location, blob.digest, {}, context);
+  if (stored && stored->status == 201) return Sending::Done;
+  if (!stored && stored.error().kind != ErrorKind::Retryable) return stored.error();
+  MIST_TRY(const bool there, has_blob(repository, blob.digest, context));
+  if (there) return Sending::Done;
+  // 404: it was started again, and knows nothing of the upload.
+  const bool broke_off = !stored || is_passing(stored->status) || stored->status == 404;
+  return broke_off ? Sending::BrokenOff : Sending::Refused;
+}
+
 Result<OciUpload::Sending> OciUpload::send_in_chunks(const oci::Repository& repository, const Bytes& blob,
-                                                     std::optional<std::string> opened,
-                                                     const Context& context) {
-  const std::string& digest = blob.digest;
-  const BlobBytes& bytes = blob.bytes;
-  Progress progress{opened.value_or(""), 0};
+                                                     std::optional<Opened> opened, const Context& context) {
+  Progress progress{std::move(opened).value_or(Opened())};
   std::size_t farthest = 0;
   for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
-    if (progress.location.empty()) {
-      MIST_TRY(const std::optional<std::string> location, open(repository, context));
-      progress = {location.value_or(""), 0};
+    if (progress.upload.location.empty()) {
+      MIST_TRY(std::optional<Opened> begun, open(repository, context));
+      progress = {std::move(begun).value_or(Opened())};
     }
-    MIST_TRY(Sending sent, send_chunks(repository, bytes, progress, context));
-    if (sent == Sending::Refused) return sent;
+    MIST_TRY(Sending sent, send_chunks(repository, blob.bytes, progress, context));
     if (sent == Sending::Done) {
-      if (blob.verified) MIST_TRY_VOID(blob.verified());
-      const Result<http::Response> stored = put_blob(repository, progress.location, digest, {}, context);
-      if (stored && stored->status == 201) return Sending::Done;
-      if (!stored && stored.error().kind != ErrorKind::Retryable) return stored.error();
-      if (stored && stored->status != 404 && stored->status < 500)
-        return unexpected_answer(*stored, repository.host, fmt::format("the upload of {}", digest));
-      MIST_TRY(const bool there, has_blob(repository, digest, context));
-      if (there) return Sending::Done;
+      MIST_TRY(sent, finish(repository, blob, progress.upload.location, context));
     }
+    if (sent == Sending::Done || sent == Sending::Refused) return sent;
     // Any progress counts as a new beginning.
     if (progress.offset > farthest) attempt = 0;
     farthest = std::max(farthest, progress.offset);
-    MIST_TRY(const bool known, find_offset(repository, bytes.size(), progress, context));
-    if (!known) progress.location.clear();
+    const std::size_t reached = progress.offset;
+    MIST_TRY(const bool known, find_offset(repository, blob.bytes.size(), progress, context));
+    // It isn't the place that the registry dislikes: GHCR answers so to a chunk of more than 4 MiB.
+    if (sent == Sending::Misplaced && (!known || progress.offset == reached)) return Sending::Refused;
+    if (!known) progress.upload = {};
   }
   return error(ErrorKind::Retryable, "{} breaks off the upload of {} again and again", repository.host,
-               digest)
-      .with_because(fmt::format("{} of its {} bytes arrived", farthest, bytes.size()))
+               blob.digest)
+      .with_because(fmt::format("{} of its {} bytes arrived", farthest, blob.bytes.size()))
       .with_hint("try again; what has arrived in whole is not sent again");
 }
 
 Status OciUpload::send_whole(const oci::Repository& repository, const Bytes& blob,
-                             std::optional<std::string> opened, const Context& context) {
+                             std::optional<Opened> opened, const Context& context) {
   const std::string& digest = blob.digest;
   if (blob.verified) MIST_TRY_VOID(blob.verified());
   for (int attempt = 1;; ++attempt) {
@@ -211,7 +224,7 @@ Status OciUpload::send_whole(const oci::Repository& repository, const Bytes& blo
     }
     MIST_TRY(std::string bytes, blob.bytes.read(0, blob.bytes.size()));
     const Result<http::Response> stored =
-        put_blob(repository, *std::exchange(opened, {}), digest, std::move(bytes), context);
+        put_blob(repository, std::exchange(opened, {})->location, digest, std::move(bytes), context);
     if (stored && stored->status == 201) return {};
     // The connection broke, or the registry was started again and knows nothing of the upload.
     const bool again =

@@ -29,39 +29,47 @@ class OciUpload {
     std::function<Status()> verified = {};
   };
   Result<bool> has_blob(const oci::Repository& repository, const std::string& digest, const Context& context);
-  /// Where to upload to; nothing: `mount` had the blob with that digest, and it is there now.
-  Result<std::optional<std::string>> open(const oci::Repository& repository, const Context& context,
-                                          const oci::Repository* mount = nullptr,
-                                          const std::string& digest = {});
+  /// An upload that a registry has begun.
+  struct Opened {
+    std::string location;         ///< where to send to
+    std::size_t least_chunk = 0;  ///< of each chunk but the last, by OCI-Chunk-Min-Length
+  };
+  /// Nothing: `mount` had the blob with that digest, and it is there now.
+  Result<std::optional<Opened>> open(const oci::Repository& repository, const Context& context,
+                                     const oci::Repository* mount = nullptr, const std::string& digest = {});
   /// `opened`: an upload that is open already. One that breaks off, or that the registry forgot, is begun
   /// again, or goes on where the registry has got to.
-  Status send(const oci::Repository& repository, const Bytes& blob, std::optional<std::string> opened,
+  Status send(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
               const Context& context);
   /// The file is held against its digest by `verify`, on another thread meanwhile: that takes about as long
   /// as sending it.
   Status send_file(const oci::Repository& repository, const std::string& digest, const FilePart& file,
-                   std::optional<std::string> opened, const std::function<Status(const Context&)>& verify,
+                   std::optional<Opened> opened, const std::function<Status(const Context&)>& verify,
                    const Context& context);
 
  private:
   // An upload in chunks: where it goes on, and how much of it the registry has.
   struct Progress {
-    std::string location;
+    Opened upload = {};
     std::size_t offset = 0;
   };
-  enum class Sending : std::uint8_t { Done, BrokenOff, Refused };
+  // BrokenOff: the connection, or the registry, failed. Misplaced: the registry doesn't take that chunk
+  // there. Refused: it takes no chunks, or puts them together in another way.
+  enum class Sending : std::uint8_t { Done, BrokenOff, Misplaced, Refused };
   Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
                                   const std::string& digest, std::string bytes, const Context& context);
   Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
                                      const http::Response& response) const;
-  Status send_whole(const oci::Repository& repository, const Bytes& blob, std::optional<std::string> opened,
+  Status send_whole(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
                     const Context& context);
   Result<Sending> send_chunks(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
                               const Context& context);
   Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
                            const Context& context);
+  Result<Sending> finish(const oci::Repository& repository, const Bytes& blob, const std::string& location,
+                         const Context& context);
   Result<Sending> send_in_chunks(const oci::Repository& repository, const Bytes& blob,
-                                 std::optional<std::string> opened, const Context& context);
+                                 std::optional<Opened> opened, const Context& context);
 
   OciExchange& registry_;
   const Sizes sizes_;

@@ -52,6 +52,7 @@ class UploadServer {
   }
 
   Fault fault;
+  std::string least_chunk;  ///< for OCI-Chunk-Min-Length
   std::string stuck_range;  ///< given after each part, whatever has arrived; empty: what has
   MemoryRegistry registry;
   std::vector<std::string> ranges;  ///< of the parts
@@ -73,7 +74,9 @@ class UploadServer {
     if (request.method == "POST") {
       arrived_.clear();
       ++upload_;
-      return progress(202);
+      http::Response opened = progress(202);
+      if (!least_chunk.empty()) opened.headers.push_back({"OCI-Chunk-Min-Length", least_chunk});
+      return opened;
     }
     if (!url.path.ends_with(fmt::format("/{}", upload_))) return status_only(404);
     const std::string range(http::find_header(request.headers, "Content-Range"));
@@ -190,11 +193,55 @@ TEST_F(OciUploadTest, AnUploadThatNeverGetsOnIsGivenUp) {
 }
 
 TEST_F(OciUploadTest, ARegistryThatTakesNoChunksGetsTheWhole) {
+  for (const int status : {400, 404, 405, 501}) {
+    UploadServer server([&](const http::Request& request, std::string&) -> std::optional<http::Response> {
+      if (request.method != "PATCH") return std::nullopt;
+      return status_only(status);
+    });
+    EXPECT_EQ(push(server), "") << status;
+    EXPECT_EQ(server.ranges.size(), 1u) << "it is asked once";
+  }
+}
+
+// https://github.com/oras-project/rust-oci-client/pull/37
+TEST_F(OciUploadTest, ARegistryWhoseChunksAreSmallerGetsTheWhole) {
   UploadServer server([](const http::Request& request, std::string&) -> std::optional<http::Response> {
-    if (request.method != "PATCH") return std::nullopt;
-    return status_only(405);
+    if (request.method != "PATCH" || request.body.size() < 3) return std::nullopt;
+    return http::Response{
+        .status = 416,
+        .headers = {},
+        .body = R"({"errors":[{"code":"REQUESTED_RANGE_NOT_SATISFIABLE","message":"the request body is too )"
+                R"(large and exceeds the maximum permissible limit of 4.00MiB"}]})"};
   });
   EXPECT_EQ(push(server), "");
+  EXPECT_THAT(server.ranges, ElementsAre("0-2")) << "it is asked once";
+}
+
+TEST_F(OciUploadTest, ChunksAreAsLargeAsTheRegistryWantsThem) {
+  UploadServer server;
+  server.least_chunk = "5";
+  EXPECT_EQ(push(server), "");
+  EXPECT_THAT(server.ranges, ElementsAre("0-4", "5-7"));
+  server.ranges.clear();
+  server.registry.blobs.clear();
+  server.least_chunk = "18446744073709551615";
+  EXPECT_EQ(push(server), "");
+  EXPECT_THAT(server.ranges, ElementsAre("0-7"));
+  server.ranges.clear();
+  server.registry.blobs.clear();
+  server.least_chunk = "-1";
+  EXPECT_EQ(push(server), "");
+  EXPECT_THAT(server.ranges, ElementsAre("0-2", "3-5", "6-7"));
+}
+
+TEST_F(OciUploadTest, ARegistryThatPutsChunksTogetherWronglyGetsTheWhole) {
+  UploadServer server(
+      [](const http::Request& request, std::string& arrived) -> std::optional<http::Response> {
+        if (request.method == "PATCH" && arrived.size() == 3) arrived = "???";
+        return std::nullopt;
+      });
+  EXPECT_EQ(push(server), "");
+  EXPECT_EQ(server.count_of("PUT"), 2u);
 }
 
 // https://github.com/aws/containers-roadmap/issues/2831
