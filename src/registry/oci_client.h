@@ -77,7 +77,7 @@ class OciClient final : public OciTarget {
   Result<std::vector<std::string>> repositories(const std::string& host, const Context& context);
 
   /// An upload that breaks off, or that the registry forgot, is begun again; one in chunks goes on where the
-  /// registry has got to.
+  /// registry has got to, if it says where that is.
   Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
   Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                         const Context& context) override {

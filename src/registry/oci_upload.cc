@@ -156,7 +156,9 @@ Result<OciUpload::Sending> OciUpload::send_chunks(const oci::Repository& reposit
   return Sending::Done;
 }
 
-// How much of it the registry has. False: it knows nothing of the upload.
+// How much of it the registry has. False: it knows nothing of the upload, or doesn't say. CNCF's registry 2.8
+// ends an upload of which a part of a chunk came when it is asked about it at the place before that chunk,
+// which is the only one that we know (registry/handlers/blobupload.go); 3.1 answers.
 Result<bool> OciUpload::find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
                                     const Context& context) {
   OciCall ask = OciCall::to(repository, "");

@@ -37,8 +37,8 @@ class OciUpload {
   /// Nothing: `mount` had the blob with that digest, and it is there now.
   Result<std::optional<Opened>> open(const oci::Repository& repository, const Context& context,
                                      const oci::Repository* mount = nullptr, const std::string& digest = {});
-  /// `opened`: an upload that is open already. One that breaks off, or that the registry forgot, is begun
-  /// again, or goes on where the registry has got to.
+  /// `opened`: an upload that is open already. One that breaks off, or that the registry forgot, goes on
+  /// where the registry has got to, if it says so, or is begun again.
   Status send(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
               const Context& context);
   /// The file is held against its digest by `verify`, on another thread meanwhile: that takes about as long

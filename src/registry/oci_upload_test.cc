@@ -25,7 +25,9 @@ const oci::Repository kShop = testing::repository_of("oci://reg.example/team/sho
 http::Response status_only(int status) { return {.status = status, .headers = {}, .body = {}}; }
 
 // A registry that takes uploads in chunks (distribution specification, "Pushing a blob in chunks"). As in
-// CNCF's, each Location is good for one offset: a part that is sent to another one is refused.
+// CNCF's, each Location is good for one offset (there signed, in `_state`): what is sent to an upload that
+// has got elsewhere is refused. Version 3 gives the offset away nevertheless; 2.8 ends the upload instead
+// (registry/handlers/blobupload.go in both).
 class UploadServer {
  public:
   /// Sees each part, and the PUT, before they are taken, with what has arrived before.
@@ -52,8 +54,9 @@ class UploadServer {
   }
 
   Fault fault;
-  std::string least_chunk;  ///< for OCI-Chunk-Min-Length
-  std::string stuck_range;  ///< given after each part, whatever has arrived; empty: what has
+  bool ends_when_lost = false;  ///< as version 2.8
+  std::string least_chunk;      ///< for OCI-Chunk-Min-Length
+  std::string stuck_range;      ///< given after each part, whatever has arrived; empty: what has
   MemoryRegistry registry;
   std::vector<std::string> ranges;  ///< of the parts
 
@@ -81,12 +84,18 @@ class UploadServer {
     if (!url.path.ends_with(fmt::format("/{}", upload_))) return status_only(404);
     const std::string range(http::find_header(request.headers, "Content-Range"));
     if (request.method == "PATCH") ranges.push_back(range);
+    const auto is_here = [&] {
+      return url.query.substr(0, url.query.find('&')) == fmt::format("at={}", arrived_.size());
+    };
+    if (ends_when_lost && !is_here()) {
+      ++upload_;
+      return status_only(404);
+    }
     if (request.method == "GET") return progress(204);
     if (fault)
       if (std::optional<http::Response> instead = fault(request, arrived_)) return instead;
-    const std::string here = std::to_string(arrived_.size());
-    const bool follows = range.empty() || range.substr(0, range.find('-')) == here;
-    if (!follows || url.query.substr(0, url.query.find('&')) != "at=" + here) return status_only(416);
+    const bool follows = range.empty() || range.starts_with(fmt::format("{}-", arrived_.size()));
+    if (!follows || !is_here()) return status_only(416);
     arrived_ += request.body;
     return request.method == "PATCH" ? progress(202) : stored(url.query);
   }
@@ -178,6 +187,25 @@ TEST_F(OciUploadTest, AnUploadThatBreaksOffGoesOnWhereItIs) {
   EXPECT_EQ(push(server), "");
   EXPECT_THAT(server.ranges, ElementsAre("0-2", "3-5", "4-6", "7-7"));
   EXPECT_EQ(server.count_of("POST"), 1u);
+}
+
+// Only a part that arrives in whole, or not at all, leaves a place where such a registry goes on.
+TEST_F(OciUploadTest, AnUploadOfWhichTheRegistryTellsNothingIsBegunAgain) {
+  UploadServer server(break_inside_second_part());
+  server.ends_when_lost = true;
+  EXPECT_EQ(push(server), "");
+  EXPECT_THAT(server.ranges, ElementsAre("0-2", "3-5", "0-2", "3-5", "6-7"));
+  EXPECT_EQ(server.count_of("POST"), 2u);
+
+  UploadServer between(
+      [broken = false](const http::Request&, std::string& arrived) mutable -> std::optional<http::Response> {
+        if (arrived.size() != 3 || std::exchange(broken, true)) return std::nullopt;
+        return status_only(502);
+      });
+  between.ends_when_lost = true;
+  EXPECT_EQ(push(between), "");
+  EXPECT_THAT(between.ranges, ElementsAre("0-2", "3-5", "3-5", "6-7"));
+  EXPECT_EQ(between.count_of("POST"), 1u);
 }
 
 TEST_F(OciUploadTest, AnUploadThatNeverGetsOnIsGivenUp) {
