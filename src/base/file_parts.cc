@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/file_identity.h"
 #include "base/file_io.h"
 #include "base/handle.h"
 #include "base/text.h"
@@ -27,26 +28,44 @@ Status refuse_special_file(const Path& path) {
   return ::stat(path.c_str(), &info) == 0 && is_special(info) ? Status(special_file(path)) : Status();
 }
 
-Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::size_t size) {
+Result<OpenFile> OpenFile::open(const Path& path) {
   // Without waiting for the other end of a pipe.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0) return errno_error("read", path, errno);
   if (is_special(info)) return special_file(path);
+  return OpenFile(path, std::move(fd), identity_of(info));
+}
+
+Result<std::size_t> OpenFile::read(std::uint64_t offset, std::span<char> to) const {
+  std::size_t used = 0;
+  while (used < to.size()) {
+    const ssize_t n =
+        ::pread(fd_.get(), to.data() + used, to.size() - used, static_cast<off_t>(offset + used));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno_error("read", path_, errno);
+    if (n == 0) break;
+    used += static_cast<std::size_t>(n);
+  }
+  return used;
+}
+
+Status OpenFile::check_unchanged() const {
+  struct stat info{};
+  if (::stat(path_.c_str(), &info) == 0 && identity_of(info) == identity_) return {};
+  return error(ErrorKind::Conflict, "{} was changed while it was read", escape_controls(path_.string()))
+      .with_hint("try again when nothing writes there");
+}
+
+Result<std::string> read_file_part(const Path& path, std::uint64_t offset, std::size_t size) {
+  MIST_TRY(const OpenFile file, OpenFile::open(path));
   std::string bytes;
-  int failed = 0;
+  Result<std::size_t> used = std::size_t{0};
   bytes.resize_and_overwrite(size, [&](char* to, std::size_t room) {
-    std::size_t used = 0;
-    while (used < room) {
-      const ssize_t n = ::pread(fd.get(), to + used, room - used, static_cast<off_t>(offset + used));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) failed = errno;
-      if (n <= 0) break;
-      used += static_cast<std::size_t>(n);
-    }
-    return used;
+    used = file.read(offset, std::span(to, room));
+    return used.ok() ? *used : 0;
   });
-  if (failed != 0) return errno_error("read", path, failed);
+  if (!used) return std::move(used).error();
   return bytes;
 }
 

@@ -20,6 +20,35 @@ TEST(FileParts, AreReadFromAnywhere) {
   EXPECT_EQ(read_file_part(dir.path() / "b", 0, 1).error().kind, ErrorKind::NotFound);
 }
 
+TEST(FileParts, AFileThatIsOpenIsReadWhateverBecomesOfItsName) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  ASSERT_TRUE(fs.write(dir.path() / "a", "0123456789").ok());
+  const auto file = OpenFile::open(dir.path() / "a");
+  ASSERT_TRUE(file.ok()) << file.error().to_line();
+  EXPECT_TRUE(file->check_unchanged().ok());
+  ASSERT_TRUE(fs.write(dir.path() / "a", "abcdefghij").ok());  // another file gets the name
+  std::string bytes(4, ' ');
+  EXPECT_EQ(*file->read(3, bytes), 4u);
+  EXPECT_EQ(bytes, "3456");
+  EXPECT_EQ(*file->read(8, bytes), 2u);
+  EXPECT_EQ(file->check_unchanged().error().kind, ErrorKind::Conflict);
+}
+
+TEST(FileParts, AFileThatIsWrittenToIsNoLongerWhatWasOpened) {
+  testing::TempDir dir;
+  HostFileSystem fs;
+  ASSERT_TRUE(fs.write(dir.path() / "a", "0123456789").ok());
+  const auto file = OpenFile::open(dir.path() / "a");
+  ASSERT_TRUE(file.ok()) << file.error().to_line();
+  std::filesystem::resize_file(dir.path() / "a", 4);
+  std::string bytes(4, ' ');
+  EXPECT_EQ(*file->read(2, bytes), 2u);
+  EXPECT_EQ(file->check_unchanged().error().kind, ErrorKind::Conflict);
+  std::filesystem::remove(dir.path() / "a");
+  EXPECT_EQ(file->check_unchanged().error().kind, ErrorKind::Conflict);
+}
+
 // Opening one would wait for somebody who may never come.
 TEST(FileParts, OfPipesThereAreNone) {
   testing::TempDir dir;

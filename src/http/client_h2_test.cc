@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -49,6 +51,26 @@ TEST_F(ClientH2, SpeaksHttp2WhereItIsOffered) {
   ASSERT_TRUE(response.ok()) << response.error().to_line();
   EXPECT_EQ(response->status, 200);
   EXPECT_EQ(response->body, "echo me");
+}
+
+TEST_F(ClientH2, SendsABodyThatIsReadMeanwhile) {
+  class Long final : public BodySource {
+   public:
+    std::uint64_t size() const override { return text_.size(); }
+    Status read(std::uint64_t offset, std::span<char> to) const override {
+      text_.copy(to.data(), to.size(), static_cast<std::size_t>(offset));
+      return {};
+    }
+
+   private:
+    std::string text_ = "gather 1 " + std::string(300'000, 'x');
+  };
+  Client client(options());
+  Request upload = request({});
+  upload.source = std::make_shared<Long>();
+  const auto response = client.send(upload, Context());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->body, "together");
 }
 
 TEST_F(ClientH2, RequestsShareOneConnection) {

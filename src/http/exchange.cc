@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -103,6 +104,15 @@ struct Exchange::Callbacks {
   }
   static std::size_t body(char* data, std::size_t size, std::size_t count, void* self) {
     return static_cast<Exchange*>(self)->take_body({data, size * count});
+  }
+  static std::size_t read(char* to, std::size_t size, std::size_t count, void* self) {
+    return static_cast<Exchange*>(self)->give_body({to, size * count});
+  }
+  // libcurl begins again where it repeats a request itself.
+  static int seek(void* self, curl_off_t offset, int origin) {
+    if (origin != SEEK_SET || offset < 0) return CURL_SEEKFUNC_FAIL;
+    static_cast<Exchange*>(self)->read_to_ = static_cast<std::uint64_t>(offset);
+    return CURL_SEEKFUNC_OK;
   }
   static int progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t uploaded) {
     auto* exchange = static_cast<Exchange*>(self);
@@ -197,6 +207,8 @@ void Exchange::prepare_method() {
                         request_.method == "PATCH";
   if (request_.method == "HEAD") {
     curl_easy_setopt(easy_, CURLOPT_NOBODY, 1L);
+  } else if (request_.source) {
+    prepare_source();
   } else if (has_body) {
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.c_str());
@@ -204,6 +216,15 @@ void Exchange::prepare_method() {
     curl_easy_setopt(easy_, CURLOPT_HTTPGET, 1L);
   }
   if (request_.method != "HEAD") curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+}
+
+void Exchange::prepare_source() {
+  curl_easy_setopt(easy_, CURLOPT_UPLOAD, 1L);
+  curl_easy_setopt(easy_, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.source->size()));
+  curl_easy_setopt(easy_, CURLOPT_READFUNCTION, &Callbacks::read);
+  curl_easy_setopt(easy_, CURLOPT_READDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_SEEKFUNCTION, &Callbacks::seek);
+  curl_easy_setopt(easy_, CURLOPT_SEEKDATA, this);
 }
 
 /// Where the connection goes: proxy, and the detour for a TLS name that is not the host's.
@@ -308,7 +329,7 @@ void Exchange::prepare_callbacks() {
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &Callbacks::socket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
   if (delivery_ == Delivery::Pieces) curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kLargeBuffer);
-  if (request_.body.size() < kLongUpload) return;
+  if (body_size(request_) < kLongUpload) return;
   curl_easy_setopt(easy_, CURLOPT_UPLOAD_BUFFERSIZE, kLargeBuffer);
   curl_easy_setopt(easy_, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(easy_, CURLOPT_XFERINFOFUNCTION, &Callbacks::progress);
@@ -317,8 +338,12 @@ void Exchange::prepare_callbacks() {
 
 void Exchange::abandon() {
   abandoned_.store(true, std::memory_order_relaxed);
-  const std::scoped_lock lock(asking_);
-  may_be_sent_ = {};
+  {
+    const std::scoped_lock lock(asking_);
+    may_be_sent_ = {};
+  }
+  const std::scoped_lock lock(reading_);
+  is_left_ = true;
 }
 
 bool Exchange::hold_back() {
@@ -396,6 +421,19 @@ bool Exchange::opened_http1() const {
 }
 
 void Exchange::touch() { last_activity_.store(steady_nanoseconds(), std::memory_order_relaxed); }
+
+std::size_t Exchange::give_body(std::span<char> room) {
+  const std::uint64_t left = request_.source->size() - std::min(read_to_, request_.source->size());
+  const std::span<char> to = room.first(static_cast<std::size_t>(std::min<std::uint64_t>(room.size(), left)));
+  const std::scoped_lock lock(reading_);
+  if (is_left_) return CURL_READFUNC_ABORT;
+  if (Status read = request_.source->read(read_to_, to); !read.ok()) {
+    unread_ = std::move(read).error();
+    return CURL_READFUNC_ABORT;
+  }
+  read_to_ += to.size();
+  return to.size();
+}
 
 std::size_t Exchange::take_header(std::string_view line) {
   touch();
@@ -556,6 +594,10 @@ Result<Response> Exchange::result() {
     const std::scoped_lock lock(asking_);
     if (ended_) return *std::move(ended_);
     if (refused_) return *std::move(refused_);
+  }
+  {
+    const std::scoped_lock lock(reading_);
+    if (unread_) return *std::move(unread_);
   }
   const std::string server = url_.authority();
   if (code_ == kClosed)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -117,6 +118,8 @@ class Exchange {
   void prepare_callbacks();
 
   struct Callbacks;  // what libcurl calls
+  void prepare_source();
+  std::size_t give_body(std::span<char> room);
   std::size_t take_header(std::string_view line);
   std::size_t take_body(std::string_view piece);
   void touch();
@@ -155,6 +158,7 @@ class Exchange {
   bool held_ = false;
   std::optional<Duration> hung_for_;
   long long uploaded_ = 0;
+  std::uint64_t read_to_ = 0;  // of the request's source; the I/O thread's own
 
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> answered_{false};
@@ -167,6 +171,11 @@ class Exchange {
   bool held_back_ = false;               // guarded by asking_
   bool sent_ = false;                    // guarded by asking_
   std::optional<Error> refused_;         // guarded by asking_; an address that Request::public_only forbids
+
+  // What the request's source reads lives as long as a caller waits here.
+  std::mutex reading_;
+  bool is_left_ = false;         // guarded by reading_
+  std::optional<Error> unread_;  // guarded by reading_
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

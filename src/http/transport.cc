@@ -26,6 +26,10 @@ std::string_view find_header(const Headers& headers, std::string_view name) {
   return {};
 }
 
+std::uint64_t body_size(const Request& request) {
+  return request.source ? request.source->size() : request.body.size();
+}
+
 Error undelivered(Sent sent, std::string failed) {
   return with_sent(error(ErrorKind::Retryable, "{}", failed), sent);
 }

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "base/secret.h"
+#include "http/body_source.h"
 
 namespace mist::http {
 
@@ -53,6 +54,7 @@ struct Request {
   std::string url = {};  ///< absolute; path and query are escaped already
   Headers headers = {};  ///< without Authorization
   std::string body = {};
+  std::shared_ptr<const BodySource> source = {};   ///< the body in place of `body`, read while it is sent
   std::optional<SecretString> authorization = {};  ///< the whole value: "Bearer …"; never logged
   Repeat repeat = Repeat::Unsafe;
   std::uint64_t response_limit = std::uint64_t{512} << 20;  ///< bytes of body; more is an Invalid error
@@ -75,6 +77,9 @@ struct Request {
   /// connection. Any thread may ask as long as somebody waits for the exchange. Empty: it may always be sent.
   std::function<Status()> may_be_sent = {};
 };
+
+/// Of its body, in bytes.
+std::uint64_t body_size(const Request& request);
 
 struct Response {
   int status = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// A Transport that answers from a script and remembers what it was asked. Any thread.
+// A Transport that answers from a script and remembers what it was asked. Bodies that a request has a source
+// for are read, as when they are sent: handlers and requests() see them as `body`. Any thread.
 //
 //   FakeTransport web;
 //   web.reply(429, "slow down", {{"Retry-After", "1"}});   // the next answers, in this order
@@ -32,8 +33,8 @@ class FakeTransport final : public http::Transport {
   std::vector<http::Request> requests() const;
   std::size_t count() const;
 
-  Result<http::Response> send(const http::Request& request, const Context& context) override;
-  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+  Result<http::Response> send(const http::Request& asked, const Context& context) override;
+  Result<http::Response> stream(const http::Request& asked, const http::BodyPiece& piece,
                                 const Context& context) override;
 
  private:
