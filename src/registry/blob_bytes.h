@@ -1,16 +1,16 @@
 #pragma once
-// The bytes of a blob that is sent: in memory, or a part of a file, of which no more than is asked for is
-// read. Nobody held them against a digest. Plain values; any thread.
+// The bytes of a blob that is sent: in memory, or a part of a file, which is read while it is sent. Nobody
+// held them against a digest. Plain values; any thread.
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <string_view>
-#include <variant>
+#include <utility>
 
 #include "base/file_parts.h"
 #include "base/fs.h"
 #include "base/result.h"
+#include "http/body_source.h"
 
 namespace mist::registry {
 
@@ -19,36 +19,33 @@ struct FilePart {
   Path path;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-
-  /// At most `size` bytes from `from` on, which counts from the beginning of the part; fewer where it ends.
-  Result<std::string> read(std::uint64_t from, std::size_t wanted) const {
-    const std::uint64_t left = from < size ? size - from : 0;
-    return read_file_part(path, offset + from,
-                          static_cast<std::size_t>(std::min<std::uint64_t>(wanted, left)));
-  }
 };
 
 class BlobBytes {
  public:
-  /// `bytes` outlives this.
-  explicit BlobBytes(std::string_view bytes) : bytes_(bytes) {}
-  explicit BlobBytes(FilePart part) : bytes_(std::move(part)) {}
+  /// `bytes` outlives this, and all requests that have some of them.
+  explicit BlobBytes(std::string_view bytes) : bytes_(bytes), size_(bytes.size()) {}
+  /// Errors: of OpenFile::open.
+  static Result<BlobBytes> open(const FilePart& part);
 
-  std::size_t size() const {
-    if (const auto* const part = std::get_if<FilePart>(&bytes_)) return static_cast<std::size_t>(part->size);
-    return std::get<std::string_view>(bytes_).size();
-  }
-  /// Exactly these. Errors: of FileSystem::read; Conflict: the file is shorter than it was.
-  Result<std::string> read(std::size_t from, std::size_t wanted) const {
-    const auto* const part = std::get_if<FilePart>(&bytes_);
-    if (part == nullptr) return std::string(std::get<std::string_view>(bytes_).substr(from, wanted));
-    MIST_TRY(std::string bytes, part->read(from, wanted));
-    if (bytes.size() == wanted) return bytes;
-    return error(ErrorKind::Conflict, "{} became shorter while it was read", part->path.string());
-  }
+  std::size_t size() const { return size_; }
+  /// `wanted` of them from `from` on, for a request. Errors of reading them: of OpenFile::read; Conflict: the
+  /// file is shorter than it was.
+  std::shared_ptr<const http::BodySource> some(std::size_t from, std::size_t wanted) const;
+  /// Whether all that was read of a file, by anybody, since it was opened is of the same bytes. Errors: of
+  /// OpenFile::check_unchanged.
+  Status check_unchanged() const { return file_ ? file_->check_unchanged() : Status(); }
 
  private:
-  std::variant<std::string_view, FilePart> bytes_;
+  BlobBytes(OpenFile file, const FilePart& part)
+      : file_(std::make_shared<OpenFile>(std::move(file))),
+        offset_(part.offset),
+        size_(static_cast<std::size_t>(part.size)) {}
+
+  std::string_view bytes_;                // where file_ is null
+  std::shared_ptr<const OpenFile> file_;  // null: in memory
+  std::uint64_t offset_ = 0;              // in the file
+  std::size_t size_;
 };
 
 }  // namespace mist::registry

@@ -105,7 +105,7 @@ class BlobReader {
 
 OciClient::OciClient(http::Transport& transport, FindLogin logins, Options options)
     : exchange_(transport, std::move(logins), options.plain_http, std::move(options.resolve)),
-      upload_(exchange_, {options.chunked_from, options.chunk_bytes}),
+      upload_(exchange_, {options.large_from, options.chunk_bytes}),
       options_(std::move(options)) {}
 
 Error OciClient::not_found(const oci::Repository& repository, const std::string& tag,
@@ -355,7 +355,7 @@ Result<Moved> OciClient::take_blob(OciSource& source, const oci::Repository& fro
     if (mounted) opened = *std::move(mounted);
   }
   if (const std::optional<FilePart> file = source.file_of(descriptor);
-      file && file->size == descriptor.size && file->size <= limit && file->size >= options_.chunked_from) {
+      file && file->size == descriptor.size && file->size <= limit && file->size >= options_.large_from) {
     const auto verify = [&](const Context& verifying) {
       return source.stream_blob(
           from, descriptor, limit, [](std::string_view) { return Status(); }, verifying);

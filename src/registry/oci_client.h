@@ -27,11 +27,11 @@ namespace mist::registry {
 class OciClient final : public OciTarget {
  public:
   struct Options {
-    bool plain_http = false;                           ///< also to other machines
-    http::Resolver resolve = http::resolve_host;       ///< tells whether a registry is at a private address
-    std::size_t chunked_from = std::size_t{32} << 20;  ///< blobs that large are sent in chunks
-    /// Of each chunk; two are in memory while they are sent. Measured with the CNCF registry, 8 MiB took
-    /// twice as long as a blob in one piece, 16 MiB 1.4 times.
+    bool plain_http = false;                         ///< also to other machines
+    http::Resolver resolve = http::resolve_host;     ///< tells whether a registry is at a private address
+    std::size_t large_from = std::size_t{32} << 20;  ///< blobs that large go on where they broke off
+    /// Of each chunk then. Measured with the CNCF registry, 8 MiB took twice as long as a blob in one piece,
+    /// 16 MiB 1.4 times.
     std::size_t chunk_bytes = std::size_t{16} << 20;
     /// A blob that is smaller is sent without the question whether it is there: two requests instead of
     /// three, and mostly it isn't.
@@ -76,15 +76,15 @@ class OciClient final : public OciTarget {
   /// doesn't).
   Result<std::vector<std::string>> repositories(const std::string& host, const Context& context);
 
-  /// An upload that breaks off, or that the registry forgot, is begun again; one in chunks goes on where the
+  /// An upload that breaks off, or that the registry forgot, is begun again; a large one goes on where the
   /// registry has got to, if it says where that is.
   Status push_blob(const oci::Repository& repository, const oci::Blob& blob, const Context& context) override;
   Result<bool> has_blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                         const Context& context) override {
     return upload_.has_blob(repository, descriptor.digest.str(), context);
   }
-  /// Within one registry it is mounted, where the registry can do that. From a file it is sent in chunks that
-  /// are read as they are sent.
+  /// Within one registry it is mounted, where the registry can do that. Of a file no more than a buffer is in
+  /// memory while it is sent.
   Result<Moved> take_blob(OciSource& source, const oci::Repository& from, const oci::Repository& to,
                           const oci::Descriptor& descriptor, std::uint64_t limit,
                           const Context& context) override;

@@ -188,7 +188,7 @@ TEST_F(OciClientTest, AnotherHostsChallengeIsNotAnswered) {
   const oci::Blob& blob = artifact.blobs[1];
   for (const bool known : {false, true}) {
     is_known = known;
-    for (const std::size_t chunked_from : {std::size_t{1} << 20, std::size_t{1}}) {
+    for (const std::size_t large_from : {std::size_t{1} << 20, std::size_t{1}}) {
       OciClient client(
           registry.web,
           [](const std::string&, const std::string&, const Context&) -> Result<std::optional<Login>> {
@@ -197,7 +197,7 @@ TEST_F(OciClientTest, AnotherHostsChallengeIsNotAnswered) {
           {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
              return std::vector<std::string>{"1.1.1.1"};
            },
-           .chunked_from = chunked_from});
+           .large_from = large_from});
       const auto read = client.blob(kShop, layer(), 1000, Context());
       const Status pushed = client.push_blob(kShop, blob, Context());
       ASSERT_FALSE(read.ok());

@@ -49,28 +49,9 @@ Error not_reached(Error failure, const OciCall& call, bool at_registry) {
   return failure;
 }
 
-// A copy of a request, which has the body of the original as long as it is there: that may be large.
-class LentBody {
- public:
-  explicit LentBody(http::Request& owner) : owner_(owner) {
-    std::string body = std::exchange(owner.body, {});
-    request_ = owner;
-    request_.body = std::move(body);
-  }
-  ~LentBody() { owner_.body = std::move(request_.body); }
-  LentBody(const LentBody&) = delete;
-  LentBody& operator=(const LentBody&) = delete;
-
-  http::Request& request() { return request_; }
-
- private:
-  http::Request& owner_;
-  http::Request request_;
-};
-
 // A server that sends a byte now and then is never idle, and never done.
 Context bounded(const OciCall& call, const Context& context) {
-  const std::uint64_t bytes = call.request.response_limit + call.request.body.size();
+  const std::uint64_t bytes = call.request.response_limit + http::body_size(call.request);
   return context.with_timeout(kPatience + std::chrono::seconds(bytes / kSlowestServer));
 }
 
@@ -140,8 +121,7 @@ void OciExchange::note_origin(const std::string& host, const std::string& origin
 Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std::string& origin,
                                                   const std::optional<OciAnswer>& known,
                                                   const Context& context) {
-  LentBody lent(call.request);
-  http::Request& request = lent.request();
+  http::Request request = call.request;
   request.url = http::resolved_url(origin + "/", call.request.url);
   std::string from = origin;
   for (int hop = 0; hop <= kMaxHops; ++hop) {

@@ -28,8 +28,8 @@ struct OciCall {
   oci::Access access = oci::Access::Pull;
   std::string also_pull = {};  ///< OciScope::also_pull
   bool public_only = false;    ///< oci::Repository::public_only
-  /// Its URL is a path of the registry, or absolute. Its body is lent while it is sent: it may be large.
-  mutable http::Request request = {};
+  /// Its URL is a path of the registry, or absolute. A large body has a source: requests are copied.
+  http::Request request = {};
   const http::BodyPiece* piece = nullptr;
 
   static OciCall to_registry(const std::string& host, std::string_view path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "base/file_parts.h"
 #include "base/output_file.h"
@@ -212,11 +213,16 @@ Result<bool> stream_file(const LayoutFiles& files, const oci::Descriptor& descri
     return damaged_blob(
         descriptor.digest, place,
         fmt::format("it has {} bytes, and its manifest says {}", part->size, descriptor.size));
+  MIST_TRY(const OpenFile file, OpenFile::open(part->path));
+  std::string buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, part->size)), '\0');
   crypto::Hasher hasher;
   for (std::uint64_t at = 0; at < part->size;) {
     MIST_TRY_VOID(context.check());
-    MIST_TRY(const std::string piece, part->read(at, kPiece));
-    if (piece.empty()) return damaged_blob(descriptor.digest, place, "it ends too early");
+    const std::uint64_t wanted = std::min<std::uint64_t>(buffer.size(), part->size - at);
+    MIST_TRY(const std::size_t got,
+             file.read(part->offset + at, std::span(buffer).first(static_cast<std::size_t>(wanted))));
+    if (got == 0) return damaged_blob(descriptor.digest, place, "it ends too early");
+    const std::string_view piece(buffer.data(), got);
     hasher.update(piece);
     MIST_TRY_VOID(sink(piece));
     at += piece.size();

@@ -88,7 +88,8 @@ Result<std::string> OciUpload::upload_address(const oci::Repository& repository,
 }
 
 Result<http::Response> OciUpload::put_blob(const oci::Repository& repository, const std::string& location,
-                                           const std::string& digest, std::string bytes,
+                                           const std::string& digest,
+                                           std::shared_ptr<const http::BodySource> body,
                                            const Context& context) {
   OciCall put = OciCall::to(repository, "");
   put.access = oci::Access::Push;
@@ -96,32 +97,30 @@ Result<http::Response> OciUpload::put_blob(const oci::Repository& repository, co
   put.request.url = location + (location.find('?') == std::string::npos ? "?digest=" : "&digest=") +
                     http::escape_query(digest);
   put.request.headers.push_back({"Content-Type", "application/octet-stream"});
-  put.request.body = std::move(bytes);
+  put.request.source = std::move(body);
   put.request.repeat = http::Repeat::Unsafe;
   return registry_.send(put, context);
 }
 
 Status OciUpload::send(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
                        const Context& context) {
-  if (blob.bytes.size() < sizes_.chunked_from)
-    return send_whole(repository, blob, std::move(opened), context);
-  MIST_TRY(const Sending sent, send_in_chunks(repository, blob, std::move(opened), context));
-  if (sent == Sending::Done) return {};
-  return send_whole(repository, blob, {}, context);
+  if (blob.bytes.size() < sizes_.large_from) return send_whole(repository, blob, std::move(opened), context);
+  MIST_TRY(const Sending sent, send_large(repository, blob, std::move(opened), context));
+  return sent == Sending::Done ? Status() : send_whole(repository, blob, {}, context);
 }
 
 Status OciUpload::send_file(const oci::Repository& repository, const std::string& digest,
                             const FilePart& file, std::optional<Opened> opened,
                             const std::function<Status(const Context&)>& verify, const Context& context) {
+  MIST_TRY(const BlobBytes bytes, BlobBytes::open(file));
   std::stop_source ended;
   const Context verifying = context.with_stop(ended.get_token());
   std::future<Status> result = std::async(std::launch::async, [&] { return verify(verifying); });
   std::optional<Status> known;
   const auto verified = [&]() -> Status {
     if (!known) known = result.get();
-    return *known;
+    return known->ok() ? bytes.check_unchanged() : *known;
   };
-  const BlobBytes bytes(file);
   Status sent = send(repository, {digest, bytes, verified}, std::move(opened), context);
   if (!known) {
     ended.request_stop();
@@ -130,28 +129,46 @@ Status OciUpload::send_file(const oci::Repository& repository, const std::string
   return sent;
 }
 
-// Distribution specification, "Pushing a blob in chunks".
-Result<OciUpload::Sending> OciUpload::send_chunks(const oci::Repository& repository, const BlobBytes& bytes,
-                                                  Progress& progress, const Context& context) {
-  while (progress.offset < bytes.size()) {
-    const std::size_t size =
-        std::min(std::max(sizes_.chunk_bytes, progress.upload.least_chunk), bytes.size() - progress.offset);
-    OciCall patch = OciCall::to(repository, "");
-    patch.access = oci::Access::Push;
-    patch.request.method = "PATCH";
-    patch.request.url = progress.upload.location;
-    patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
+// All bytes at once go without Content-Range, as docker and crane send them, which every registry takes
+// (GHCR, ECR, Docker Hub, Harbor, Quay, GitLab, ACR, CNCF's): with it, the same request is a chunk, of which
+// GHCR takes no more than 4 MiB. helm, oras and containerd send the bytes with the PUT instead; but that
+// makes a blob of them before `verified` has said that they are the right ones, and an upload that broke off
+// could not go on.
+Result<OciUpload::Sending> OciUpload::send_part(const oci::Repository& repository, const BlobBytes& bytes,
+                                                std::size_t size, Progress& progress,
+                                                const Context& context) {
+  OciCall patch = OciCall::to(repository, "");
+  patch.access = oci::Access::Push;
+  patch.request.method = "PATCH";
+  patch.request.url = progress.upload.location;
+  patch.request.headers.push_back({"Content-Type", "application/octet-stream"});
+  if (progress.in_chunks)
     patch.request.headers.push_back(
         {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
-    MIST_TRY(patch.request.body, bytes.read(progress.offset, size));
-    patch.request.repeat = http::Repeat::Unsafe;
-    const Result<http::Response> answer = registry_.send(patch, context);
-    if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
-    if (!answer || is_passing(answer->status)) return Sending::BrokenOff;
-    if (answer->status == 416) return Sending::Misplaced;
-    if (answer->status / 100 != 2) return Sending::Refused;
-    MIST_TRY(progress.upload.location, upload_address(repository, progress.upload.location, *answer));
-    progress.offset = reached_by(*answer, progress.offset, size);
+  patch.request.source = bytes.some(progress.offset, size);
+  patch.request.repeat = http::Repeat::Unsafe;
+  const Result<http::Response> answer = registry_.send(patch, context);
+  if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
+  // A proxy on the way may let smaller ones through.
+  const bool is_too_large = answer && answer->status == 413 && !progress.in_chunks;
+  if (!answer || is_passing(answer->status) || is_too_large) return Sending::BrokenOff;
+  if (answer->status == 416) return Sending::Misplaced;
+  if (answer->status / 100 != 2) return Sending::Refused;
+  MIST_TRY(progress.upload.location, upload_address(repository, progress.upload.location, *answer));
+  progress.offset = reached_by(*answer, progress.offset, size);
+  return Sending::Done;
+}
+
+// What is left, at once or by the distribution specification, "Pushing a blob in chunks".
+Result<OciUpload::Sending> OciUpload::send_parts(const oci::Repository& repository, const BlobBytes& bytes,
+                                                 Progress& progress, const Context& context) {
+  while (progress.offset < bytes.size()) {
+    const std::size_t left = bytes.size() - progress.offset;
+    const std::size_t chunk = std::max(sizes_.chunk_bytes, progress.upload.least_chunk);
+    const std::size_t size = progress.in_chunks ? std::min(chunk, left) : left;
+    MIST_TRY(const Sending sent, send_part(repository, bytes, size, progress, context));
+    if (sent != Sending::Done) return sent;
+    progress.in_chunks = true;
   }
   return Sending::Done;
 }
@@ -187,16 +204,17 @@ Result<OciUpload::Sending> OciUpload::finish(const oci::Repository& repository, 
   return broke_off ? Sending::BrokenOff : Sending::Refused;
 }
 
-Result<OciUpload::Sending> OciUpload::send_in_chunks(const oci::Repository& repository, const Bytes& blob,
-                                                     std::optional<Opened> opened, const Context& context) {
+Result<OciUpload::Sending> OciUpload::send_large(const oci::Repository& repository, const Bytes& blob,
+                                                 std::optional<Opened> opened, const Context& context) {
   Progress progress{std::move(opened).value_or(Opened())};
   std::size_t farthest = 0;
   for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
     if (progress.upload.location.empty()) {
       MIST_TRY(std::optional<Opened> begun, open(repository, context));
-      progress = {std::move(begun).value_or(Opened())};
+      progress.upload = std::move(begun).value_or(Opened());
+      progress.offset = 0;
     }
-    MIST_TRY(Sending sent, send_chunks(repository, blob.bytes, progress, context));
+    MIST_TRY(Sending sent, send_parts(repository, blob.bytes, progress, context));
     if (sent == Sending::Done) {
       MIST_TRY(sent, finish(repository, blob, progress.upload.location, context));
     }
@@ -209,6 +227,8 @@ Result<OciUpload::Sending> OciUpload::send_in_chunks(const oci::Repository& repo
     // It isn't the place that the registry dislikes: GHCR answers so to a chunk of more than 4 MiB.
     if (sent == Sending::Misplaced && (!known || progress.offset == reached)) return Sending::Refused;
     if (!known) progress.upload = {};
+    // A network that breaks off long requests may let short ones through.
+    progress.in_chunks = true;
   }
   return error(ErrorKind::Retryable, "{} breaks off the upload of {} again and again", repository.host,
                blob.digest)
@@ -224,15 +244,16 @@ Status OciUpload::send_whole(const oci::Repository& repository, const Bytes& blo
     if (!opened) {
       MIST_TRY(opened, open(repository, context));
     }
-    MIST_TRY(std::string bytes, blob.bytes.read(0, blob.bytes.size()));
-    const Result<http::Response> stored =
-        put_blob(repository, std::exchange(opened, {})->location, digest, std::move(bytes), context);
+    const Result<http::Response> stored = put_blob(repository, std::exchange(opened, {})->location, digest,
+                                                   blob.bytes.some(0, blob.bytes.size()), context);
     if (stored && stored->status == 201) return {};
     // The connection broke, or the registry was started again and knows nothing of the upload.
     const bool again =
         stored ? stored->status == 404 || stored->status >= 500 : stored.error().kind == ErrorKind::Retryable;
     if (!again || attempt == kUploadAttempts) {
       if (!stored) return stored.error();
+      // A file that changed since then explains why a registry refuses it.
+      if (blob.verified) MIST_TRY_VOID(blob.verified());
       return unexpected_answer(*stored, repository.host, fmt::format("the upload of {}", digest));
     }
     // All of it may have arrived, with only the answer lost.

@@ -1,9 +1,10 @@
 #pragma once
-// Blobs on their way to an OCI registry: in one piece, or in chunks, where an upload that broke off goes on.
-// Any thread.
+// Blobs on their way to an OCI registry, each in one request; a large one that breaks off goes on in chunks,
+// where the registry has got to. Any thread.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,8 +16,8 @@ namespace mist::registry {
 class OciUpload {
  public:
   struct Sizes {
-    std::size_t chunked_from = 0;  ///< blobs that large are sent in chunks
-    std::size_t chunk_bytes = 0;   ///< of each chunk; two are in memory while they are sent
+    std::size_t large_from = 0;   ///< blobs that large go on where they broke off
+    std::size_t chunk_bytes = 0;  ///< of each chunk
   };
   /// `registry` outlives this.
   OciUpload(OciExchange& registry, Sizes sizes) : registry_(registry), sizes_(sizes) {}
@@ -42,34 +43,38 @@ class OciUpload {
   Status send(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
               const Context& context);
   /// The file is held against its digest by `verify`, on another thread meanwhile: that takes about as long
-  /// as sending it.
+  /// as sending it. Conflict: it was changed meanwhile.
   Status send_file(const oci::Repository& repository, const std::string& digest, const FilePart& file,
                    std::optional<Opened> opened, const std::function<Status(const Context&)>& verify,
                    const Context& context);
 
  private:
-  // An upload in chunks: where it goes on, and how much of it the registry has.
+  // An upload: where it goes on, how much of it the registry has, and whether what is left goes in chunks.
   struct Progress {
     Opened upload = {};
     std::size_t offset = 0;
+    bool in_chunks = false;
   };
-  // BrokenOff: the connection, or the registry, failed. Misplaced: the registry doesn't take that chunk
-  // there. Refused: it takes no chunks, or puts them together in another way.
+  // BrokenOff: the connection, or the registry, failed. Misplaced: the registry doesn't take that part
+  // there. Refused: it takes no such parts, or puts them together in another way.
   enum class Sending : std::uint8_t { Done, BrokenOff, Misplaced, Refused };
   Result<http::Response> put_blob(const oci::Repository& repository, const std::string& location,
-                                  const std::string& digest, std::string bytes, const Context& context);
+                                  const std::string& digest, std::shared_ptr<const http::BodySource> body,
+                                  const Context& context);
   Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
                                      const http::Response& response) const;
   Status send_whole(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
                     const Context& context);
-  Result<Sending> send_chunks(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
-                              const Context& context);
+  Result<Sending> send_part(const oci::Repository& repository, const BlobBytes& bytes, std::size_t size,
+                            Progress& progress, const Context& context);
+  Result<Sending> send_parts(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
+                             const Context& context);
   Result<bool> find_offset(const oci::Repository& repository, std::size_t size, Progress& progress,
                            const Context& context);
   Result<Sending> finish(const oci::Repository& repository, const Bytes& blob, const std::string& location,
                          const Context& context);
-  Result<Sending> send_in_chunks(const oci::Repository& repository, const Bytes& blob,
-                                 std::optional<Opened> opened, const Context& context);
+  Result<Sending> send_large(const oci::Repository& repository, const Bytes& blob,
+                             std::optional<Opened> opened, const Context& context);
 
   OciExchange& registry_;
   const Sizes sizes_;
