@@ -74,13 +74,16 @@ Annotations annotations_of(const About& about) {
   return annotations;
 }
 
-Artifact artifact_of(const Layout& layout, std::string config, std::string content, Annotations annotations,
+Blob blob_of(std::string_view media_type, std::string bytes) {
+  return {descriptor_of(media_type, bytes), std::move(bytes)};
+}
+
+Artifact artifact_of(const Layout& layout, std::string config, Blob content, Annotations annotations,
                      std::string provenance = {}) {
   std::vector<Blob> blobs;
-  blobs.push_back({descriptor_of(layout.config, config), std::move(config)});
-  blobs.push_back({descriptor_of(layout.layer, content), std::move(content)});
-  if (!provenance.empty())
-    blobs.push_back({descriptor_of(kChartProvenanceType, provenance), std::move(provenance)});
+  blobs.push_back(blob_of(layout.config, std::move(config)));
+  blobs.push_back(std::move(content));
+  if (!provenance.empty()) blobs.push_back(blob_of(kChartProvenanceType, std::move(provenance)));
   Manifest manifest{.artifact_type = {},
                     .config = blobs.front().descriptor,
                     .layers = {},
@@ -138,28 +141,37 @@ Result<Descriptor> package_in(const Index& index, std::string_view name) {
 }
 
 Artifact module_artifact(std::string module, const About& about) {
+  const crypto::Digest digest = crypto::sha256(module);
+  return module_artifact(std::move(module), digest, about);
+}
+
+Artifact module_artifact(std::string module, const crypto::Digest& digest, const About& about) {
   // The members of oci-wasm's configuration; `created` must be there.
   const Value config = Value::object({{"created", "1970-01-01T00:00:00Z"},
                                       {"author", nullptr},
                                       {"architecture", "wasm"},
                                       {"os", "wasip1"},
-                                      {"layerDigests", Value::array({crypto::sha256(module).str()})},
+                                      {"layerDigests", Value::array({digest.str()})},
                                       {"component", nullptr}});
-  return artifact_of(written(ContentKind::Module), encoding::to_json(config), std::move(module),
+  const Layout& layout = written(ContentKind::Module);
+  Descriptor descriptor{.media_type = std::string(layout.layer), .digest = digest, .size = module.size()};
+  return artifact_of(layout, encoding::to_json(config), Blob{std::move(descriptor), std::move(module)},
                      annotations_of(about));
 }
 
 Artifact chart_artifact(std::string archive, const Value& chart, const About& about, std::string provenance) {
-  return artifact_of(written(ContentKind::Chart), encoding::to_json(chart), std::move(archive),
+  const Layout& layout = written(ContentKind::Chart);
+  return artifact_of(layout, encoding::to_json(chart), blob_of(layout.layer, std::move(archive)),
                      annotations_of(about), std::move(provenance));
 }
 
 Artifact tree_artifact(std::string archive, const About& about) {
-  return artifact_of(written(ContentKind::Tree), "{}", std::move(archive), annotations_of(about));
+  const Layout& layout = written(ContentKind::Tree);
+  return artifact_of(layout, "{}", blob_of(layout.layer, std::move(archive)), annotations_of(about));
 }
 
 Artifact rendered_artifact(std::string archive, Annotations annotations) {
-  return artifact_of(kRendered, "{}", std::move(archive), std::move(annotations));
+  return artifact_of(kRendered, "{}", blob_of(kRendered.layer, std::move(archive)), std::move(annotations));
 }
 
 }  // namespace mist::oci

@@ -57,6 +57,8 @@ struct About {
 
 /// The same bytes give the same artifact: nothing in it is a time.
 Artifact module_artifact(std::string module, const About& about);
+/// `digest`: of the module, known already.
+Artifact module_artifact(std::string module, const crypto::Digest& digest, const About& about);
 /// `archive`: the packed chart; `chart`: its Chart.yaml; `provenance`: the text of its provenance file;
 /// empty: none.
 Artifact chart_artifact(std::string archive, const encoding::Value& chart, const About& about,

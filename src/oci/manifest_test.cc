@@ -96,6 +96,7 @@ TEST(OciLayout, AWasmArtifactIsAsTheGuidelinesHaveIt) {
   EXPECT_EQ(artifact.blobs[0].descriptor.media_type, "application/vnd.wasm.config.v0+json");
   EXPECT_EQ(artifact.blobs[1].descriptor.media_type, "application/wasm");
   EXPECT_EQ(module_artifact(module, {}).digest, artifact.digest);
+  EXPECT_EQ(module_artifact(module, crypto::sha256(module), {}).manifest, artifact.manifest);
 }
 
 TEST(OciLayout, WhatIsWrittenIsRead) {

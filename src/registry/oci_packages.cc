@@ -198,7 +198,7 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
                                   const std::string& provenance) {
   if (const auto* module = std::get_if<PackageModule>(&content)) {
     MIST_TRY(const auto bytes, module->bytes());
-    return oci::module_artifact(*bytes, about);
+    return oci::module_artifact(*bytes, module->digest(), about);
   }
   const auto& tree = std::get<PackageTree>(content);
   if (const std::string name = packed_name(tree); !name.empty()) {
