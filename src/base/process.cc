@@ -15,7 +15,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 extern char** environ;
 
@@ -88,13 +90,37 @@ std::optional<int> wait_for(pid_t pid) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// What the program started, and left to us when it ended: the first process of a container is everybody's
-// parent in the end, and nobody else takes their status. There are none where another process is that.
-void reap_rest(pid_t group, int flags) {
+// Takes the status of processes that the program started, and left to us when it ended: the first process of
+// a container is everybody's parent in the end. There are none where another process is that. False: some go
+// on (WNOHANG).
+bool reap_rest(pid_t group, int flags) {
   for (;;) {
     const pid_t ended = ::waitpid(-group, nullptr, flags);
-    if (ended == 0 || (ended < 0 && errno != EINTR)) return;
+    if (ended == 0 || (ended < 0 && errno != EINTR)) return ended != 0;
   }
+}
+
+// Groups of programs that ended before what they started did, as git does before its helper. Each later run
+// looks whether that has ended; the number of a group isn't used again as long as one is in it.
+class LeftGroups {
+ public:
+  void reap() {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(groups_, [](pid_t group) { return reap_rest(group, WNOHANG); });
+  }
+  /// The program of that group has ended, and its status was taken.
+  void ended(pid_t group) {
+    const std::scoped_lock lock(mutex_);
+    if (!reap_rest(group, WNOHANG)) groups_.push_back(group);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pid_t> groups_;  // guarded by mutex_
+};
+LeftGroups& left_groups() {
+  static LeftGroups groups;
+  return groups;
 }
 
 // Without taking its status. Where SIGCHLD is ignored, the kernel takes that, and the child is gone at once.
@@ -190,6 +216,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   MIST_TRY(Pipe out, make_pipe());
   MIST_TRY(Pipe err, make_pipe());
 
+  left_groups().reap();
   // A program that talks to the user on the terminal must stay in our group, or reading the terminal stops
   // it.
   const bool own_group = !command.inherit_stdin;
@@ -264,7 +291,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   }
   in.write.reset();
   const std::optional<int> exit_code = wait_for(pid);
-  if (own_group) reap_rest(pid, WNOHANG);
+  if (own_group) left_groups().ended(pid);
   if (!exit_code)
     return error(ErrorKind::Internal, "{} has ended, and nobody knows how", command.program)
         .with_because("this process ignores SIGCHLD, so the kernel took its exit code");
