@@ -35,7 +35,7 @@ std::optional<std::size_t> range_end(const http::Response& response) {
 std::size_t reached_by(const http::Response& answer, std::size_t offset, std::size_t size) {
   const std::size_t all = offset + size;
   const std::optional<std::size_t> end = range_end(answer);
-  return end && *end >= offset && *end < all ? *end + 1 : all;
+  return end && *end > 0 && *end >= offset && *end < all ? *end + 1 : all;
 }
 
 // The same request may succeed later.
@@ -159,7 +159,7 @@ Result<OciUpload::Sending> OciUpload::send_part(const oci::Repository& repositor
   return Sending::Done;
 }
 
-// What is left, at once or by the distribution specification, "Pushing a blob in chunks".
+// Sends the rest, at once or by the distribution specification, "Pushing a blob in chunks".
 Result<OciUpload::Sending> OciUpload::send_parts(const oci::Repository& repository, const BlobBytes& bytes,
                                                  Progress& progress, const Context& context) {
   while (progress.offset < bytes.size()) {

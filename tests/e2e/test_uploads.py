@@ -29,23 +29,39 @@ class Relay:
             except OSError:
                 return
             server = socket.create_connection(("127.0.0.1", self.to))
-            threading.Thread(target=self.pass_on, args=(client, server, True), daemon=True).start()
-            threading.Thread(target=self.pass_on, args=(server, client, False), daemon=True).start()
+            broken = threading.Event()
+            threading.Thread(target=self.to_registry, args=(client, server, broken), daemon=True).start()
+            threading.Thread(target=self.to_client, args=(server, client, broken), daemon=True).start()
 
-    def pass_on(self, source, target, counts):
+    def to_registry(self, client, server, broken):
         passed = 0
         try:
-            while piece := source.recv(1 << 16):
-                target.sendall(piece)
+            while piece := client.recv(1 << 16):
+                server.sendall(piece)
                 passed += len(piece)
-                if counts and not self.broke and passed >= self.limit:
+                if not self.broke and passed >= self.limit:
                     self.broke = True
+                    broken.set()
                     break
+            server.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.end(client, server)
+
+    # The client notices a break once the registry has: a registry that still reads has stored nothing of it.
+    def to_client(self, server, client, broken):
+        try:
+            while piece := server.recv(1 << 16):
+                if not broken.is_set():
+                    client.sendall(piece)
         except OSError:
             pass
-        for end in (source, target):
+        self.end(client, server)
+
+    @staticmethod
+    def end(*sockets):
+        for one in sockets:
             try:
-                end.shutdown(socket.SHUT_RDWR)
+                one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
 
