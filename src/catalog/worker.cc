@@ -19,7 +19,7 @@ enum class Hold : std::uint8_t {
   Anothers,
 };
 
-// Renews a lease until it ends. What it protects is stopped when it is late or another's. A late one is
+// Renews a lease until it ends. The work that it protects is stopped when it is late or another's. A late one is
 // renewed further, should nobody have taken it: then nobody does while what was made is removed.
 class Lease {
  public:

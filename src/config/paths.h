@@ -43,7 +43,7 @@ struct Paths {
   std::vector<Path> safe;
   std::optional<Path> named_trust_policy = {};  ///< MIST_TRUST_LOCATION
 
-  /// Who must have signed which packages.
+  /// The policy says who must have signed which packages.
   Path trust_policy() const { return named_trust_policy.value_or(home / "trust.yaml"); }
   Path seed_file() const { return state / "seed"; }          ///< seed and clock of renders outside a cluster
   Path signatures() const { return state / "signatures"; }   ///< by whom packages were signed so far

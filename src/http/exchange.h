@@ -172,7 +172,7 @@ class Exchange {
   bool sent_ = false;                    // guarded by asking_
   std::optional<Error> refused_;         // guarded by asking_; an address that Request::public_only forbids
 
-  // What the request's source reads lives as long as a caller waits here.
+  // The source of the request's body lives as long as a caller waits here.
   std::mutex reading_;
   bool is_left_ = false;         // guarded by reading_
   std::optional<Error> unread_;  // guarded by reading_

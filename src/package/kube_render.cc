@@ -98,7 +98,7 @@ Result<Rendered> render_kube(EngineRenderer& engines, const SourceTree& tree, co
   MIST_TRY(ScriptRun both, run_script(engines, tree, metadata, request, context));
   auto& [ran, result] = both;
   RenderRequest wanted = request;
-  // What comes after the script sees what it will see in the end.
+  // The templates see the values that they will see in the end.
   if (request.interactive) wanted.user_values = without_taken_defaults(std::move(wanted.user_values));
   Source made = tree.source;
   if (result.needs_host.empty()) {

@@ -104,7 +104,7 @@ TEST_F(ControllerTest, AStatusThatCouldNotBeWrittenIsWrittenWithoutAnotherLook) 
                                          "\"success\"} 1\n"));
 }
 
-// What is wrong is told once, as where the status says it; so an upgrade that is given up stays so.
+// A fault is told once, as where the status says it; so an upgrade that is given up stays so.
 TEST_F(ControllerTest, AStatusThatIsRefusedForGoodCountsForTheNextLookUntilItIsStored) {
   put("web", "retries: many");
   refuse_status(2, ErrorKind::Forbidden);

@@ -86,7 +86,7 @@ TEST_F(ReleaseRenderers, AnEarlierAnswerStaysSecretWhereNobodyAsks) {
   ASSERT_TRUE(rendered.ok()) << rendered.error().to_line();
   EXPECT_EQ(rendered->answers, answers);
   EXPECT_EQ(rendered->looked_up.at("the answer to name").reveal(), "hunter2-secret");
-  // What refuses the values names one of them.
+  // The error about the values names one of them.
   values.set("hunter2-secret", 1);
   const auto refused = once.render(one_config_map(), values, {}, facts, Context());
   ASSERT_FALSE(refused.ok());

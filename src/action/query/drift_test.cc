@@ -195,7 +195,7 @@ TEST_F(DriftTest, ARepairThatTheServerRefusesAsAWholeLeavesNoRevision) {
   EXPECT_EQ(state->anchor->head.status, release::RevisionStatus::Deployed);
   EXPECT_FALSE(state->anchor->lock);
   EXPECT_TRUE(state->unfinished.empty());
-  // What else has drifted is put back, as a revision.
+  // Other drift is repaired, as a revision.
   edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
   const auto other = fix_drift(environment(), id, false, Context());
   ASSERT_TRUE(other.ok()) << other.error().to_line();

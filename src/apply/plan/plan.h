@@ -146,7 +146,7 @@ struct PlanRules {
   AllowedChanges allowed = {};
   /// By revisions that never were deployed, or are gone back over: it stays as well.
   std::set<ObjectKey> adopted_in_vain = {};
-  /// What is there of these with our marks was left by an earlier life of the release: it is adopted.
+  /// An object of these with our marks was left by an earlier life of the release: it is adopted.
   std::set<ObjectKey> hooks_never_run = {};
   std::string kubectl = "kubectl";  ///< in hints: kube::Client::kubectl()
   bool only_looks = false;  ///< nothing is to be written: who may not write is shown the plan all the same

@@ -1,5 +1,6 @@
 // kpm install and kpm upgrade: a release of a Kube, and of what it needs.
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
