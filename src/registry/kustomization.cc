@@ -137,18 +137,17 @@ std::vector<Value> documents_of(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(const KustomizationSource& source) : source_(source) {}
+  Reader(const KustomizationSource& source, const std::string& root)
+      : source_(source), room_(fmt::format("the kustomization {}", shown_path(root))) {}
 
   Result<PackageTree> read(const std::string& root, TreeTop top) {
     enter(root);
     while (!pending_.empty()) {
       const std::vector<std::string> directories = std::exchange(pending_, {});
       MIST_TRY(const std::vector<NamedFile> kustomizations, find(directories));
-      MIST_TRY(const std::vector<std::string> texts, source_.read(kustomizations));
-      for (std::size_t i = 0; i < texts.size(); ++i) {
-        MIST_TRY_VOID(kustomization(kustomizations[i], texts[i]));
-        contents_[kustomizations[i].path] = texts[i];
-      }
+      MIST_TRY_VOID(take(kustomizations));
+      for (const NamedFile& file : kustomizations)
+        MIST_TRY_VOID(kustomization(file, contents_.at(file.path)));
       MIST_TRY_VOID(plugins());
     }
     for (const std::string_view name : kOwnFiles) {
@@ -157,7 +156,7 @@ class Reader {
     }
     MIST_TRY_VOID(read_named());
     MIST_TRY_VOID(made_plugins());
-    return top == TreeTop::Common ? tree(root) : whole(root);
+    return top == TreeTop::Common ? tree(root) : whole();
   }
 
  private:
@@ -178,6 +177,28 @@ class Reader {
           .with_hint("name fewer directories among its generators, or smaller files");
     parse_room_ -= text.size();
     return documents_of(text);
+  }
+
+  // Each file is charged when it is read: all that is named of one repository can be thousands of times as
+  // large as a package may be.
+  Status keep(std::string path, std::string bytes) {
+    if (contents_.contains(path)) return {};
+    MIST_TRY_VOID(room_.take(bytes.size()));
+    contents_.emplace(std::move(path), std::move(bytes));
+    return {};
+  }
+
+  // Each is read once, however often it is named.
+  Status take(const std::vector<NamedFile>& files) {
+    std::map<std::string, std::string> lacking;
+    for (const auto& [path, directory] : files)
+      if (!contents_.contains(path)) lacking.emplace(path, directory);
+    std::vector<NamedFile> wanted;
+    for (const auto& [path, directory] : lacking) wanted.push_back({path, directory});
+    MIST_TRY(std::vector<std::string> texts, source_.read(wanted));
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      MIST_TRY_VOID(keep(std::move(wanted[i].path), std::move(texts[i])));
+    return {};
   }
 
   void enter(const std::string& directory) {
@@ -225,7 +246,7 @@ class Reader {
           !charts_.insert(*path).second)
         continue;
       MIST_TRY(std::vector<PackageFile> files, source_.read_all(*path));
-      for (PackageFile& file : files) contents_[std::move(file.path)] = std::move(file.bytes);
+      for (PackageFile& file : files) MIST_TRY_VOID(keep(std::move(file.path), std::move(file.bytes)));
     }
     return {};
   }
@@ -302,14 +323,14 @@ class Reader {
   // The configurations of generators and transformers name files too.
   Status plugins() {
     const std::vector<NamedFile> files = std::exchange(plugins_, {});
-    MIST_TRY(const std::vector<std::string> texts, source_.read(files));
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      MIST_TRY(const std::vector<Value> documents, parsed(texts[i]));
+    MIST_TRY_VOID(take(files));
+    for (const NamedFile& file : files) {
+      const std::string& text = contents_.at(file.path);
+      MIST_TRY(const std::vector<Value> documents, parsed(text));
       for (const Value& document : documents) {
-        MIST_TRY_VOID(names({files[i].directory, source_.shown(files[i].path), texts[i]}, document, false));
-        MIST_TRY_VOID(charts(files[i].directory, document));
+        MIST_TRY_VOID(names({file.directory, source_.shown(file.path), text}, document, false));
+        MIST_TRY_VOID(charts(file.directory, document));
       }
-      contents_[files[i].path] = texts[i];
     }
     return {};
   }
@@ -363,16 +384,13 @@ class Reader {
   }
 
   Status read_named() {
-    std::vector<NamedFile> wanted;
-    for (const auto& [path, directory] : named_)
-      if (!contents_.contains(path)) wanted.push_back({path, directory});
-    MIST_TRY(std::vector<std::string> texts, source_.read(wanted));
-    for (std::size_t i = 0; i < texts.size(); ++i) contents_[wanted[i].path] = std::move(texts[i]);
-    return {};
+    std::vector<NamedFile> files;
+    for (const auto& [path, directory] : named_) files.push_back({path, directory});
+    return take(files);
   }
 
-  Result<PackageTree> whole(const std::string& root) {
-    TreeBuilder builder(fmt::format("the kustomization {}", shown_path(root)));
+  Result<PackageTree> whole() {
+    TreeBuilder builder(room_.origin());
     for (auto& [path, text] : contents_) MIST_TRY_VOID(builder.add(path, std::move(text)));
     return std::move(builder).finish();
   }
@@ -383,7 +401,7 @@ class Reader {
     const auto below_top = [&](const std::string& path) {
       return top.empty() ? path : path.substr(std::min(path.size(), top.size() + 1));
     };
-    TreeBuilder builder(fmt::format("the kustomization {}", shown_path(root)));
+    TreeBuilder builder(room_.origin());
     for (auto& [path, text] : contents_) {
       const auto own =
           std::ranges::find_if(kOwnFiles, [&](std::string_view name) { return joined(root, name) == path; });
@@ -397,6 +415,7 @@ class Reader {
   }
 
   const KustomizationSource& source_;
+  PackageRoom room_;
   std::vector<std::string> pending_;
   std::set<std::string> seen_;                // directories
   std::map<std::string, std::string> named_;  // file → directory of the kustomization that names it
@@ -493,7 +512,7 @@ Result<bool> is_kustomization(const KustomizationSource& source, const std::stri
 
 Result<PackageTree> read_kustomization(const KustomizationSource& source, const std::string& root,
                                        TreeTop top) {
-  return Reader(source).read(root, top);
+  return Reader(source, root).read(root, top);
 }
 
 Result<std::optional<PackageTree>> read_local_kustomization(const FileSystem& files, const Path& directory) {

@@ -41,7 +41,8 @@ class KustomizationSource {
   virtual bool is_directory(const std::string& path) const = 0;
   /// Invalid when `directory` is a link to another: paths in it would mean something else.
   virtual Status check_directory(const std::string& directory) const = 0;
-  /// Contents, in the order of `files`. Invalid when one is a link out of its directory, or beyond a bound.
+  /// Contents, in the order of `files`, none of which is named twice. Invalid when one is a link out of its
+  /// directory, or they are together beyond the bounds of a package.
   virtual Result<std::vector<std::string>> read(const std::vector<NamedFile>& files) const = 0;
   /// Every file below a directory, with its path below the top. Errors as read.
   virtual Result<std::vector<PackageFile>> read_all(const std::string& directory) const = 0;

@@ -3,12 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "registry/git_fixture.h"
 
 namespace mist::registry {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string listing(const PackageTree& tree) {
@@ -204,6 +209,56 @@ TEST_F(LocalKustomization, OthersAreNone) {
   put("other/kustomization.yaml");
   put("other/mistletoe.yaml", "kind: MistPackage\nspec: {engine: jinja}\n");
   for (const char* each : {"yaml", "chart", "other"}) EXPECT_EQ(paths(each), "none");
+}
+
+// Remembers what is read of it. Each chart has one file beside its Chart.yaml.
+class WatchedSource final : public KustomizationSource {
+ public:
+  std::map<std::string, std::string> files;
+  std::size_t chart_bytes = 0;
+  mutable std::vector<std::string> asked;
+
+  bool is_file(const std::string& path) const override { return files.contains(path); }
+  bool is_directory(const std::string& path) const override { return path.empty(); }
+  Status check_directory(const std::string&) const override { return {}; }
+  Result<std::vector<std::string>> read(const std::vector<NamedFile>& wanted) const override {
+    std::vector<std::string> texts;
+    for (const NamedFile& each : wanted) {
+      asked.push_back(each.path);
+      texts.push_back(files.at(each.path));
+    }
+    return texts;
+  }
+  Result<std::vector<PackageFile>> read_all(const std::string& directory) const override {
+    asked.push_back(directory);
+    return std::vector<PackageFile>{{joined(directory, "data"), std::string(chart_bytes, 'x')}};
+  }
+  std::string top() const override { return "the test"; }
+};
+
+TEST(Kustomization, NoMoreIsHeldThanAPackageMayBe) {
+  WatchedSource source;
+  source.chart_bytes = 30 << 20;
+  std::string& text = source.files["kustomization.yaml"] = "helmCharts:\n";
+  for (int i = 0; i < 5; ++i) {
+    text += fmt::format("- {{name: c{}}}\n", i);
+    source.files[fmt::format("charts/c{}/Chart.yaml", i)];
+  }
+  const auto tree = read_kustomization(source, "");
+  ASSERT_FALSE(tree.ok());
+  EXPECT_EQ(tree.error().message, "the kustomization . is larger than 64 MiB");
+  EXPECT_THAT(source.asked, ElementsAre("kustomization.yaml", "charts/c0", "charts/c1", "charts/c2"));
+}
+
+TEST(Kustomization, AFileIsReadOnceHoweverOftenItIsNamed) {
+  WatchedSource source;
+  source.files = {{"kustomization.yaml", "generators: [g.yaml, ./g.yaml]\ntransformers: [g.yaml]\n"},
+                  {"g.yaml", "kind: ConfigMapGenerator\nfiles: [g.yaml, a.txt]\n"},
+                  {"a.txt", "a"}};
+  const auto tree = read_kustomization(source, "");
+  ASSERT_TRUE(tree.ok()) << tree.error().to_line();
+  EXPECT_EQ(listing(*tree), "a.txt g.yaml kustomization.yaml ");
+  EXPECT_THAT(source.asked, ElementsAre("kustomization.yaml", "g.yaml", "a.txt"));
 }
 
 class GitKustomization : public testing::RegistryWorld {};

@@ -70,33 +70,39 @@ crypto::Digest digest_of(const PackageContent& content) {
   return crypto::sha256(std::get<PackageTree>(content).encode());
 }
 
-Status TreeBuilder::add(std::string path, std::string bytes) {
-  if (const std::string objection = path_objection(path); !objection.empty())
-    return error(ErrorKind::Invalid, "{} has a file whose path can't be used: {}", origin_, objection)
-        .with_hint("rename or remove that file");
-  if (tree_.files.size() >= kMaxPackageFiles)
+Status PackageRoom::take(std::uint64_t bytes) {
+  if (files_ == 0)
     return error(ErrorKind::Invalid, "{} has more than {} files", origin_, kMaxPackageFiles)
         .with_hint("is this the right directory? A package holds only what it needs");
-  if (bytes.size() > room())
+  if (bytes > bytes_)
     return error(ErrorKind::Invalid, "{} is larger than {} MiB", origin_, kMaxPackageBytes >> 20)
         .with_hint("is this the right directory? A package holds only what it needs");
-  used_ += bytes.size();
+  --files_;
+  bytes_ -= bytes;
+  return {};
+}
+
+Status TreeBuilder::add(std::string path, std::string bytes) {
+  if (const std::string objection = path_objection(path); !objection.empty())
+    return error(ErrorKind::Invalid, "{} has a file whose path can't be used: {}", room_.origin(), objection)
+        .with_hint("rename or remove that file");
+  MIST_TRY_VOID(room_.take(bytes.size()));
   tree_.files.push_back({std::move(path), std::move(bytes)});
   return {};
 }
 
 Result<PackageTree> TreeBuilder::finish() && {
   if (tree_.files.empty())
-    return error(ErrorKind::Invalid, "{} has no files", origin_)
+    return error(ErrorKind::Invalid, "{} has no files", room_.origin())
         .with_hint("name a directory with a chart or Kubernetes YAML; hidden files don't count");
   std::ranges::sort(tree_.files, {}, &PackageFile::path);
   const auto twice = std::ranges::adjacent_find(tree_.files, {}, &PackageFile::path);
   if (twice != tree_.files.end())
-    return error(ErrorKind::Invalid, "{} has two files at {}", origin_, twice->path);
+    return error(ErrorKind::Invalid, "{} has two files at {}", room_.origin(), twice->path);
   std::vector<std::string_view> paths;
   for (const PackageFile& file : tree_.files) paths.emplace_back(file.path);
   if (const auto both = file_as_directory(paths))
-    return error(ErrorKind::Invalid, "{} has both a file {} and a file {}", origin_, both->first,
+    return error(ErrorKind::Invalid, "{} has both a file {} and a file {}", room_.origin(), both->first,
                  both->second)
         .with_hint("no directory can hold both: its author has to rename one of them");
   return std::move(tree_);

@@ -51,21 +51,36 @@ bool is_bookkeeping(std::string_view path);
 /// SHA-256 of the module's bytes, or of the tree's canonical text.
 crypto::Digest digest_of(const PackageContent& content);
 
+/// Counts the files of a package as they come, one after the other, against the bounds above. One thread.
+class PackageRoom {
+ public:
+  /// `origin`: the package, in messages.
+  explicit PackageRoom(std::string origin) : origin_(std::move(origin)) {}
+  /// Counts a file of so many bytes. Errors: Invalid (beyond a bound).
+  Status take(std::uint64_t bytes);
+  std::uint64_t bytes() const { return bytes_; }
+  const std::string& origin() const { return origin_; }
+
+ private:
+  std::string origin_;
+  std::uint64_t bytes_ = kMaxPackageBytes;
+  std::size_t files_ = kMaxPackageFiles;
+};
+
 /// Collects files under the bounds above, then sorts them. One thread.
 class TreeBuilder {
  public:
   /// Errors: Invalid (a path that path_objection refuses, or beyond a bound); names `origin`.
-  explicit TreeBuilder(std::string origin) : origin_(std::move(origin)) {}
+  explicit TreeBuilder(std::string origin) : room_(std::move(origin)) {}
   Status add(std::string path, std::string bytes);
   /// Bytes that may still be added.
-  std::uint64_t room() const { return kMaxPackageBytes - used_; }
+  std::uint64_t room() const { return room_.bytes(); }
   /// Errors: Invalid when there is no file, a path came twice, or one is a file and a directory.
   Result<PackageTree> finish() &&;
 
  private:
-  std::string origin_;
+  PackageRoom room_;
   PackageTree tree_;
-  std::uint64_t used_ = 0;
 };
 
 }  // namespace mist::registry

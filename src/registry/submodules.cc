@@ -152,9 +152,12 @@ Result<std::vector<std::string>> RepositoryFiles::read(const std::vector<NamedFi
     const Part& part = part_of(file.path);
     wanted[&part].push_back({part.below(file.path), part.below(file.directory)});
   }
+  // Each repository has bounds of its own, and there may be a hundred.
+  PackageRoom room(top());
   std::map<const Part*, std::vector<std::string>> texts;
   for (const auto& [part, some] : wanted) {
     MIST_TRY(texts[part], part->files.read(some));
+    for (const std::string& text : texts[part]) MIST_TRY_VOID(room.take(text.size()));
     std::ranges::reverse(texts[part]);
   }
   std::vector<std::string> all;

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "registry/git_fixture.h"
 
 namespace mist::registry {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(SubmoduleUrl, IsResolvedAsGitDoes) {
@@ -84,6 +88,24 @@ TEST_F(Submodules, MayBeTheChartsOfAKustomization) {
   link(upstream, "charts/web", chart);
   EXPECT_EQ(listing({upstream.url(), "main", ""}),
             "charts/web/Chart.yaml charts/web/templates/a.yaml kustomization.yaml ");
+}
+
+TEST_F(Submodules, TogetherAreNoLargerThanAPackage) {
+  std::string modules;
+  std::map<std::string, std::string> commits;
+  for (const char* name : {"m", "n"}) {
+    const testing::Upstream module(temp.path() / name);
+    module.put("data", std::string(33 << 20, '\0'));
+    commits[name] = module.commit();
+    modules += fmt::format("[submodule \"{0}\"]\n\tpath = {0}\n\turl = ../{0}\n", name);
+  }
+  upstream.put("kustomization.yaml", "configMapGenerator: [{name: c, files: [m/data, n/data]}]\n");
+  upstream.put(".gitmodules", modules);
+  upstream.commit();
+  for (const auto& [name, commit] : commits) link(upstream, name, commit);
+  // The repository refuses, not only the package that is made of it.
+  EXPECT_THAT(listing({upstream.url(), "main", ""}),
+              AllOf(HasSubstr("error: the repository "), HasSubstr("is larger than 64 MiB")));
 }
 
 // A module's address is https; git is told where the test has it.
