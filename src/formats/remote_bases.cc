@@ -15,6 +15,7 @@
 #include "registry/chart_repository.h"
 #include "registry/git_url.h"
 #include "registry/kustomization.h"
+#include "registry/package_files.h"
 #include "registry/remote_file.h"
 
 namespace mist::formats {
@@ -77,14 +78,15 @@ std::string_view address_of(const Value& need) {
 class Completion {
  public:
   Completion(const RemoteWorld& world, package::Source& source, const Context& context)
-      : world_(world), source_(source), context_(context) {
+      : world_(world), source_(source), context_(context), room_(source.reference) {
     if (!world.is_local && world.origin.contains("://")) trusted_.add(world.origin);
   }
 
   Result<std::vector<resolve::LockedRemote>> run() {
     MIST_TRY_VOID(read_options());
+    for (const auto& [path, bytes] : files_of(source_)) MIST_TRY_VOID(room_.take(bytes.size()));
     for (int round = 0; round < kMaxRounds; ++round) {
-      MIST_TRY(const Value missing, world_.renderer.missing(source_, context_));
+      MIST_TRY(const Value missing, world_.missing(source_, context_));
       if (!missing.is_array() || missing.as_array().empty()) {
         MIST_TRY_VOID(finish());
         return std::move(fetched_);
@@ -107,6 +109,13 @@ class Completion {
     const auto found = files_of(source_).find(std::string(registry::kKustomizeOptions));
     if (found == files_of(source_).end()) return {};
     MIST_TRY(options_, encoding::parse_json(found->second));
+    return {};
+  }
+
+  // Each file is charged when it is fetched: hundreds may be named, each of them as large as a package.
+  Status put(std::string path, std::string bytes) {
+    MIST_TRY_VOID(room_.take(bytes.size()));
+    files_of(source_).emplace(std::move(path), std::move(bytes));
     return {};
   }
 
@@ -133,7 +142,7 @@ class Completion {
       MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
       if (content) {
         MIST_TRY_VOID(lock_digest(need, crypto::sha256(*content).str()));
-        files_of(source_).emplace(at, *std::move(content));
+        MIST_TRY_VOID(put(at, *std::move(content)));
       } else {
         MIST_TRY_VOID(refuse_lost_file(need));
         remote.set("absent", true);
@@ -175,8 +184,7 @@ class Completion {
     MIST_TRY_VOID(lock_digest(need, chart->digest().str()));
     MIST_TRY(std::string archive,
              world_.registries.checked_archive(*std::move(chart), web(), nullptr, context_));
-    files_of(source_).emplace(at, std::move(archive));
-    return {};
+    return put(at, std::move(archive));
   }
 
   const resolve::LockedRemote* find_locked(const Value& need) const {
@@ -247,7 +255,7 @@ class Completion {
     fetched_.push_back({.name = locked_name(need), .commit = base->commit, .digest = {}});
     only_local_ = only_local_ && base->on_this_machine;
     for (registry::PackageFile& file : base->tree.files)
-      files_of(source_).emplace(fmt::format("{}/{}", at, file.path), std::move(file.bytes));
+      MIST_TRY_VOID(put(fmt::format("{}/{}", at, file.path), std::move(file.bytes)));
     return {};
   }
 
@@ -280,6 +288,7 @@ class Completion {
   const RemoteWorld& world_;
   package::Source& source_;
   const Context& context_;
+  registry::PackageRoom room_;
   Value options_;
   Value::Array remotes_;
   std::vector<resolve::LockedRemote> fetched_;

@@ -10,8 +10,9 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "encoding/value.h"
 #include "http/transport.h"
-#include "package/renderer.h"
+#include "package/source.h"
 #include "registry/registry.h"
 #include "resolve/lock_file.h"
 
@@ -22,9 +23,12 @@ namespace mist::formats {
 /// likes, and on the servers that it names, bases name others. None: nowhere, whoever names them.
 using config::RemoteBases;
 
+/// As package::Renderer::missing.
+using FindMissing = std::function<Result<encoding::Value>(const package::Source&, const Context&)>;
+
 struct RemoteWorld {
   registry::Registries& registries;
-  package::Renderer& renderer;
+  FindMissing missing;
   /// Asked for when a kustomization names a file by its URL, or a chart.
   std::function<std::unique_ptr<http::Transport>()> transport;
   /// The package is one of this machine's files, whose repositories it may name.
@@ -41,8 +45,8 @@ bool may_have_remote_bases(const package::Source& source);
 
 /// Adds everything that `source` lacks, and corrects its digest. Returns what was fetched, as a lock has it.
 /// Errors: those of fetching, with what was to be fetched; Forbidden (where `allowed` doesn't); Invalid (a
-/// repository without that kustomization, too many of them); Conflict (the lock has other bytes; with
-/// `locked`, it lacks something or has too much). Rendering reports other problems.
+/// repository without that kustomization, too many of them, more than a package may be); Conflict (the lock
+/// has other bytes; with `locked`, it lacks something or has too much). Rendering reports other problems.
 Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteWorld& world,
                                                               package::Source& source,
                                                               const Context& context);

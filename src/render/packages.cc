@@ -253,7 +253,10 @@ Result<std::vector<resolve::LockedRemote>> Packages::remotes(const registry::Pac
 Result<std::vector<resolve::LockedRemote>> Packages::complete(Found& found, const resolve::LockFile* lock,
                                                               bool locked, const Context& context) {
   package::Renderer renderer(world_.engines, world_.registries.events);
-  auto fetched = formats::fetch_remote_bases({registries_, renderer, world_.transport, found.is_local,
+  const formats::FindMissing missing = [&](const package::Source& source, const Context& asked) {
+    return renderer.missing(source, asked);
+  };
+  auto fetched = formats::fetch_remote_bases({registries_, missing, world_.transport, found.is_local,
                                               found.origin, world_.remote_bases, lock, locked},
                                              found.source, context);
   if (!fetched) return std::move(fetched).error().with_detail(NamedElsewhere{});
