@@ -27,6 +27,16 @@ constexpr int kMaxRounds = 20;  // bases of bases of bases
 constexpr std::size_t kMaxRemotes = 200;
 constexpr std::string_view kBuiltin = "builtin";  // the apiVersion of kustomize's own plugins
 
+// Everything that is fetched is put below it.
+constexpr std::string_view kFetched = ".mistletoe/remote/";
+
+// Of the engine's options, those that a package may bring along (engines/kustomize/README.md). Not `remotes`
+// and `charts`: bytes of its own would be rendered in the place of those that were fetched, and checked
+// against the lock. The engine ignores the case of names, so no others are left.
+constexpr std::string_view kOwnOptions[] = {
+    "root",           "print",       "inspect",     "reorder",
+    "loadRestrictor", "kubeVersion", "apiVersions", "enableManagedbyLabel"};
+
 package::Files& files_of(package::Source& source) { return std::get<package::Files>(source.content); }
 
 // Texts that kustomize could take for an address: a scheme, user@host:path, or GitHub's name alone. A plugin
@@ -83,8 +93,7 @@ class Completion {
   }
 
   Result<std::vector<resolve::LockedRemote>> run() {
-    MIST_TRY_VOID(read_options());
-    for (const auto& [path, bytes] : files_of(source_)) MIST_TRY_VOID(room_.take(bytes.size()));
+    MIST_TRY_VOID(begin());
     for (int round = 0; round < kMaxRounds; ++round) {
       MIST_TRY(const Value missing, world_.missing(source_, context_));
       if (!missing.is_array() || missing.as_array().empty()) {
@@ -98,18 +107,35 @@ class Completion {
         MIST_TRY_VOID(fetch(need, local).in(fmt::format("while fetching what {} names", source_.reference)));
       }
       options_.set("remotes", Value(remotes_));
-      files_of(source_)[std::string(registry::kKustomizeOptions)] = encoding::to_json(options_) + "\n";
+      write_options();
     }
     return endless();
   }
 
  private:
+  Status begin() {
+    const auto is_fetched = [](const auto& file) { return file.first.starts_with(kFetched); };
+    is_changed_ = std::erase_if(files_of(source_), is_fetched) > 0;
+    MIST_TRY_VOID(read_options());
+    for (const auto& [path, bytes] : files_of(source_)) MIST_TRY_VOID(room_.take(bytes.size()));
+    return {};
+  }
+
   Status read_options() {
     options_ = Value::object();
     const auto found = files_of(source_).find(std::string(registry::kKustomizeOptions));
     if (found == files_of(source_).end()) return {};
-    MIST_TRY(options_, encoding::parse_json(found->second));
+    MIST_TRY(const Value brought, encoding::parse_json(found->second));
+    if (!brought.is_object()) return {};
+    for (const std::string_view name : kOwnOptions)
+      if (const Value* const option = brought.find(name)) options_.set(name, *option);
+    if (options_ != brought) write_options();
     return {};
+  }
+
+  void write_options() {
+    files_of(source_)[std::string(registry::kKustomizeOptions)] = encoding::to_json(options_) + "\n";
+    is_changed_ = true;
   }
 
   // Each file is charged when it is fetched: hundreds may be named, each of them as large as a package.
@@ -137,7 +163,7 @@ class Completion {
 
   Status fetch_allowed(const Value& need, bool local) {
     Value remote = need;
-    const std::string at = fmt::format(".mistletoe/remote/{}", remotes_.size());
+    const std::string at = fmt::format("{}{}", kFetched, remotes_.size());
     if (const std::string url(need.string_at("url")); !url.empty()) {
       MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
       if (content) {
@@ -277,7 +303,7 @@ class Completion {
           return error(ErrorKind::Conflict, "mistletoe.lock of {} has {}, which nothing names any more",
                        source_.reference, escape_controls(each.name))
               .with_hint(fmt::format("write it with mistctl package lock {}", source_.reference));
-    if (remotes_.empty()) return {};
+    if (!is_changed_) return {};
     registry::TreeBuilder builder(source_.reference);
     for (const auto& [path, bytes] : files_of(source_)) MIST_TRY_VOID(builder.add(path, bytes));
     MIST_TRY(registry::PackageTree tree, std::move(builder).finish());
@@ -294,7 +320,8 @@ class Completion {
   std::vector<resolve::LockedRemote> fetched_;
   TrustedServers trusted_;
   std::unique_ptr<http::Transport> transport_;
-  bool only_local_ = true;  // nothing was fetched from elsewhere yet
+  bool only_local_ = true;   // nothing was fetched from elsewhere yet
+  bool is_changed_ = false;  // the source is no longer what its digest says
 };
 
 }  // namespace

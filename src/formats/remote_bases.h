@@ -43,10 +43,12 @@ struct RemoteWorld {
 /// True if a kustomization of the package names something that may be elsewhere. Reads, runs nothing.
 bool may_have_remote_bases(const package::Source& source);
 
-/// Adds everything that `source` lacks, and corrects its digest. Returns what was fetched, as a lock has it.
-/// Errors: those of fetching, with what was to be fetched; Forbidden (where `allowed` doesn't); Invalid (a
-/// repository without that kustomization, too many of them, more than a package may be); Conflict (the lock
-/// has other bytes; with `locked`, it lacks something or has too much). Rendering reports other problems.
+/// Adds everything that `source` lacks, and corrects its digest. Files of its own at the place of fetched
+/// ones are removed first, and so are the engine's options `remotes` and `charts`. Returns what was fetched,
+/// as a lock has it. Errors: those of fetching, with what was to be fetched; Forbidden (where `allowed`
+/// doesn't); Invalid (a repository without that kustomization, too many of them, more than a package may be);
+/// Conflict (the lock has other bytes; with `locked`, it lacks something or has too much). Rendering reports
+/// other problems.
 Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteWorld& world,
                                                               package::Source& source,
                                                               const Context& context);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "crypto/digest.h"
 #include "encoding/json.h"
 #include "testing/fake_transport.h"
 #include "testing/forwarding_transport.h"
@@ -17,6 +18,9 @@ namespace mist::formats {
 namespace {
 
 using encoding::Value;
+using ::testing::ElementsAre;
+using ::testing::Key;
+using ::testing::Pair;
 
 // A package whose engine lacks what the test says, round after round, and the servers that are asked for it.
 class RemoteBasesTest : public ::testing::Test {
@@ -26,7 +30,8 @@ class RemoteBasesTest : public ::testing::Test {
   // The rounds are what the engine says is missing, as JSON; after the last nothing is.
   Fetched complete(const std::vector<std::string>& rounds) {
     std::size_t round = 0;
-    const FindMissing missing = [&](const package::Source&, const Context&) -> Result<Value> {
+    const FindMissing missing = [&](const package::Source& asked, const Context&) -> Result<Value> {
+      seen.push_back(std::get<package::Files>(asked.content));
       if (round == rounds.size()) return Value::array();
       return encoding::parse_json(rounds[round++]);
     };
@@ -43,6 +48,7 @@ class RemoteBasesTest : public ::testing::Test {
     paths.cache = home / "cache";
     return paths;
   }
+  static constexpr const char* kOptions = ".mistletoe/kustomize.json";
   package::Files& files() { return std::get<package::Files>(source.content); }
 
   testing::TempDir dir;
@@ -53,6 +59,7 @@ class RemoteBasesTest : public ::testing::Test {
   config::Paths paths = paths_below(dir.path());
   registry::Registries registries{{disk, processes, events, paths, clock}};
   testing::FakeTransport web;
+  std::vector<package::Files> seen;  // by the engine, in each round
   package::Source source{.reference = "oci://reg.example/shop:1.0.0",
                          .name = "shop",
                          .version = "1.0.0",
@@ -70,6 +77,37 @@ TEST_F(RemoteBasesTest, NoMoreIsHeldThanAPackageMayBe) {
   ASSERT_FALSE(fetched.ok());
   EXPECT_EQ(fetched.error().message, "oci://reg.example/shop:1.0.0 is larger than 64 MiB");
   EXPECT_EQ(web.count(), 3u) << "the fourth isn't fetched";
+}
+
+TEST_F(RemoteBasesTest, APackageBringsNothingAlongInThePlaceOfWhatIsFetched) {
+  files()[".mistletoe/remote/0"] = "its own";
+  files()[".mistletoe/remote/1/kustomization.yaml"] = "its own";
+  // The engine's parser ignores case, also that of ſ.
+  files()[kOptions] =
+      R"({"root": "app", "reorder": "none", "remotes": [{"url": "https://files.example/1", "at": "a"}], )"
+      R"("Remotes": [], "remote\u017f": [], "charts": [{"request": {}, "at": "b"}]})";
+  web.reply(200, "fetched");
+  const auto fetched = complete({R"([{"url": "https://files.example/1"}])"});
+  ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+  ASSERT_EQ(fetched->size(), 1u);
+  EXPECT_EQ(fetched->front().digest, crypto::sha256("fetched").str());
+  EXPECT_THAT(seen.front(), ElementsAre(Pair(kOptions, "{\"root\":\"app\",\"reorder\":\"none\"}\n"),
+                                        Key("kustomization.yaml")));
+  EXPECT_THAT(files(),
+              ElementsAre(Pair(kOptions,
+                               "{\"root\":\"app\",\"reorder\":\"none\",\"remotes\":[{\"url\":\"https://"
+                               "files.example/1\",\"at\":\".mistletoe/remote/0\"}]}\n"),
+                          Pair(".mistletoe/remote/0", "fetched"), Key("kustomization.yaml")));
+}
+
+TEST_F(RemoteBasesTest, TheDigestIsOfWhatIsRendered) {
+  files()[kOptions] = "{ \"root\": \"app\" }";
+  ASSERT_TRUE(complete({}).ok());
+  EXPECT_EQ(source.digest, "sha256:0") << "nothing was fetched, and the package is as it was";
+  EXPECT_EQ(files()[kOptions], "{ \"root\": \"app\" }");
+  files()[".mistletoe/remote/0"] = "its own";
+  ASSERT_TRUE(complete({}).ok());
+  EXPECT_NE(source.digest, "sha256:0");
 }
 
 }  // namespace
