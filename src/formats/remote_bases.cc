@@ -12,6 +12,7 @@
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "formats/trusted_servers.h"
+#include "http/url.h"
 #include "registry/chart_repository.h"
 #include "registry/git_url.h"
 #include "registry/kustomization.h"
@@ -80,10 +81,34 @@ std::string locked_name(const Value& need) {
   return escape_controls(name);
 }
 
+// By which a server is asked for it: of a name, what is before its query, whether or not `//` divides it.
+std::string asked_by(std::string_view name) {
+  name = name.substr(0, name.find('?'));
+  const auto scheme = name.find("://");
+  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
+  std::string address(name.substr(0, host));
+  for (const char each : name.substr(host))
+    if (each != '/' || !address.ends_with('/') || address.size() == host) address += each;
+  while (address.size() > host && address.ends_with('/')) address.pop_back();
+  return address;
+}
+
+bool are_of_one_server(std::string_view a, std::string_view b) {
+  const auto one = http::Url::parse(a.substr(0, a.find('#')));
+  const auto other = http::Url::parse(b.substr(0, b.find('#')));
+  return one && other && one->origin() == other->origin();
+}
+
 std::string_view address_of(const Value& need) {
   const std::string_view url = need.string_at("url");
   return url.empty() ? need.string_at("repo") : url;
 }
+
+// A file that its server doesn't give out.
+struct Refused {
+  std::string url;
+  Error error;
+};
 
 class Completion {
  public:
@@ -97,6 +122,7 @@ class Completion {
     for (int round = 0; round < kMaxRounds; ++round) {
       MIST_TRY(const Value missing, world_.missing(source_, context_));
       if (!missing.is_array() || missing.as_array().empty()) {
+        MIST_TRY_VOID(check_refused());
         MIST_TRY_VOID(finish());
         return std::move(fetched_);
       }
@@ -165,7 +191,7 @@ class Completion {
     Value remote = need;
     const std::string at = fmt::format("{}{}", kFetched, remotes_.size());
     if (const std::string url(need.string_at("url")); !url.empty()) {
-      MIST_TRY(std::optional<std::string> content, registry::fetch_remote_file(web(), url, context_));
+      MIST_TRY(std::optional<std::string> content, fetch_file(need, url));
       if (content) {
         MIST_TRY_VOID(lock_digest(need, crypto::sha256(*content).str()));
         MIST_TRY_VOID(put(at, *std::move(content)));
@@ -180,6 +206,33 @@ class Completion {
     }
     if (remote.find("absent") == nullptr) remote.set("at", at);
     remotes_.push_back(std::move(remote));
+    return {};
+  }
+
+  // Nothing: its server has none, or gives none out, as to those that don't log in. There may be a repository
+  // then, for which git has credentials.
+  Result<std::optional<std::string>> fetch_file(const Value& need, const std::string& url) {
+    auto content = registry::fetch_remote_file(web(), url, context_);
+    if (content || content.error().detail<registry::FileRefused>() == nullptr) return content;
+    if (const auto* const known = find_locked(need); known != nullptr && known->commit.empty())
+      return content;
+    refused_.push_back({url, std::move(content).error()});
+    return std::optional<std::string>();
+  }
+
+  const Refused* refused_by_server_of(std::string_view repository) const {
+    const auto found = std::ranges::find_if(
+        refused_, [&](const Refused& each) { return are_of_one_server(each.url, repository); });
+    return found == refused_.end() ? nullptr : &*found;
+  }
+
+  // The engine's complaint would be that it can't be a repository.
+  Status check_refused() const {
+    for (const Refused& each : refused_)
+      if (std::ranges::none_of(remotes_, [&](const Value& remote) {
+            return remote.find("chart") == nullptr && are_of_one_server(remote.string_at("repo"), each.url);
+          }))
+        return Error(each.error).with_frame(fmt::format("while fetching what {} names", source_.reference));
     return {};
   }
 
@@ -214,7 +267,19 @@ class Completion {
   }
 
   const resolve::LockedRemote* find_locked(const Value& need) const {
-    return world_.lock == nullptr ? nullptr : world_.lock->find_remote(locked_name(need));
+    if (world_.lock == nullptr) return nullptr;
+    const std::string name = locked_name(need);
+    const resolve::LockedRemote* const found = world_.lock->find_remote(name);
+    return found != nullptr || need.string_at("url").empty() ? found : find_locked_repository(name);
+  }
+
+  // Where a server had no file, and now has one: that may not take the place of the repository that is
+  // locked.
+  const resolve::LockedRemote* find_locked_repository(const std::string& file) const {
+    const auto found = std::ranges::find_if(world_.lock->remotes(), [&](const resolve::LockedRemote& each) {
+      return !each.commit.empty() && asked_by(each.name) == asked_by(file);
+    });
+    return found == world_.lock->remotes().end() ? nullptr : &*found;
   }
 
   // The lock's entry for it; null: none. Conflict: there must be one.
@@ -274,7 +339,7 @@ class Completion {
         {address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
          std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()},
         context);
-    if (!base) return std::move(base).error().with_frame(fmt::format("while fetching {}", shown(need)));
+    if (!base) return std::move(base).error().with_frame(while_fetching(need));
     if (pinned && base->commit != known->commit)
       return error(ErrorKind::Conflict, "{} is not at the commit that mistletoe.lock of {} has", shown(need),
                    source_.reference);
@@ -283,6 +348,13 @@ class Completion {
     for (registry::PackageFile& file : base->tree.files)
       MIST_TRY_VOID(put(fmt::format("{}/{}", at, file.path), std::move(file.bytes)));
     return {};
+  }
+
+  std::string while_fetching(const Value& need) const {
+    const Refused* const file = refused_by_server_of(need.string_at("repo"));
+    return file == nullptr ? fmt::format("while fetching {}", shown(need))
+                           : fmt::format("while fetching {} as a repository, since as a file {}", shown(need),
+                                         file->error.message);
   }
 
   // Files of this machine were judged before.
@@ -318,6 +390,7 @@ class Completion {
   Value options_;
   Value::Array remotes_;
   std::vector<resolve::LockedRemote> fetched_;
+  std::vector<Refused> refused_;  // taken for repositories
   TrustedServers trusted_;
   std::unique_ptr<http::Transport> transport_;
   bool only_local_ = true;   // nothing was fetched from elsewhere yet

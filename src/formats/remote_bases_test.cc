@@ -18,7 +18,9 @@ namespace mist::formats {
 namespace {
 
 using encoding::Value;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Key;
 using ::testing::Pair;
 
@@ -35,9 +37,10 @@ class RemoteBasesTest : public ::testing::Test {
       if (round == rounds.size()) return Value::array();
       return encoding::parse_json(rounds[round++]);
     };
-    const RemoteWorld world{.registries = registries, .missing = missing, .transport = [&] {
-                              return std::make_unique<testing::ForwardingTransport>(web);
-                            }};
+    const RemoteWorld world{.registries = registries,
+                            .missing = missing,
+                            .transport = [&] { return std::make_unique<testing::ForwardingTransport>(web); },
+                            .lock = &lock};
     return fetch_remote_bases(world, source, Context());
   }
   static config::Paths paths_below(const Path& home) {
@@ -59,6 +62,7 @@ class RemoteBasesTest : public ::testing::Test {
   config::Paths paths = paths_below(dir.path());
   registry::Registries registries{{disk, processes, events, paths, clock}};
   testing::FakeTransport web;
+  resolve::LockFile lock;
   std::vector<package::Files> seen;  // by the engine, in each round
   package::Source source{.reference = "oci://reg.example/shop:1.0.0",
                          .name = "shop",
@@ -108,6 +112,47 @@ TEST_F(RemoteBasesTest, TheDigestIsOfWhatIsRendered) {
   files()[".mistletoe/remote/0"] = "its own";
   ASSERT_TRUE(complete({}).ok());
   EXPECT_NE(source.digest, "sha256:0");
+}
+
+TEST_F(RemoteBasesTest, AFileThatIsNotGivenOutMayBeARepository) {
+  web.reply(401);
+  const auto refused = complete({R"([{"url": "https://git.example/o/r/base?ref=v1"}])"});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_THAT(seen[1][kOptions], HasSubstr("\"absent\":true")) << "the engine is told so";
+  ASSERT_FALSE(refused.ok()) << "and knows no repository there";
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_THAT(refused.error().message, HasSubstr("the server answered 401"));
+}
+
+TEST_F(RemoteBasesTest, AServerThatFailsSaysNothingAboutAFile) {
+  web.reply(503);
+  const auto failed = complete({R"([{"url": "https://git.example/o/r/base?ref=v1"}])"});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(seen.size(), 1u);
+}
+
+TEST_F(RemoteBasesTest, ALockedFileStaysAFile) {
+  lock.set_remotes({{.name = "https://files.example/a/b", .commit = {}, .digest = "sha256:1"}});
+  web.reply(403).reply(404);
+  const auto refused = complete({R"([{"url": "https://files.example/a/b"}])"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  const auto lost = complete({R"([{"url": "https://files.example/a/b"}])"});
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(seen.size(), 2u) << "the engine isn't asked again";
+}
+
+TEST_F(RemoteBasesTest, ALockedRepositoryStaysARepository) {
+  lock.set_remotes(
+      {{.name = "https://git.example/o/r//base?ref=v1", .commit = std::string(40, 'a'), .digest = {}}});
+  web.reply(200, "kind: ConfigMap\n");
+  const auto replaced = complete({R"([{"url": "https://git.example/o/r/base?ref=v1"}])"});
+  ASSERT_FALSE(replaced.ok());
+  EXPECT_EQ(replaced.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(replaced.error().to_line(),
+              AllOf(HasSubstr("is not what mistletoe.lock of"), HasSubstr("it was a repository")));
 }
 
 }  // namespace

@@ -75,15 +75,17 @@ bool is_page(const http::Response& response) {
 
 Error refused(const std::string& url, int status) {
   const bool forbidden = status == 401 || status == 403;
-  const bool later = status == 429 || status >= 500;
-  return error(forbidden ? ErrorKind::Forbidden
-               : later   ? ErrorKind::Retryable
-                         : ErrorKind::Invalid,
-               "{} can't be fetched: the server answered {}", escape_controls(config::redact_urls(url)),
-               status)
-      .with_hint(forbidden
-                     ? "files that need credentials: put them into a git repository, or into the package"
-                     : "try again, or copy the file into the package");
+  const bool later = status == 408 || status == 429 || status >= 500;
+  Error failure =
+      error(forbidden ? ErrorKind::Forbidden
+            : later   ? ErrorKind::Retryable
+                      : ErrorKind::Invalid,
+            "{} can't be fetched: the server answered {}", escape_controls(config::redact_urls(url)), status)
+          .with_hint(forbidden
+                         ? "files that need credentials: put them into a git repository, or into the package"
+                         : "try again, or copy the file into the package");
+  if (!later) failure.details.set(FileRefused{});
+  return failure;
 }
 
 }  // namespace

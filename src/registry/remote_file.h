@@ -31,10 +31,13 @@ struct FileReach {
 /// has a repository. Errors: Invalid (it may not lead there).
 Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to);
 
+/// The fact of an error: the server answered that it doesn't give the file out, and would say so again.
+struct FileRefused {};
+
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.
 /// Errors: Invalid (a URL that isn't https, or http to this machine; one that the repository may not lead to;
-/// too large), Forbidden, Retryable (network, a server that fails, or takes longer than `most` bytes may),
-/// Timeout (of the context), Cancelled. `most`: bytes.
+/// too large), Forbidden, both with FileRefused if the server said so; Retryable (network, a server that
+/// fails, or takes longer than `most` bytes may), Timeout (of the context), Cancelled. `most`: bytes.
 Result<std::optional<std::string>> fetch_remote_file(http::Transport& transport, const std::string& url,
                                                      const Context& context, const FileReach& reach = {},
                                                      std::uint64_t most = kMaxPackageBytes);

@@ -142,10 +142,12 @@ TEST(RemoteFile, ALargerFileMayTakeLonger) {
 TEST(RemoteFile, FailuresSayWhatToDo) {
   mist::testing::FakeTransport web;
   web.reply(403).reply(503);
-  EXPECT_EQ(fetch_remote_file(web, "https://u:secret@a.example/x", Context()).error().kind,
-            ErrorKind::Forbidden);
+  const auto refused = fetch_remote_file(web, "https://u:secret@a.example/x", Context());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+  EXPECT_NE(refused.error().detail<FileRefused>(), nullptr);
   const auto later = fetch_remote_file(web, "https://u:secret@a.example/x", Context());
   EXPECT_EQ(later.error().kind, ErrorKind::Retryable);
+  EXPECT_EQ(later.error().detail<FileRefused>(), nullptr);
   EXPECT_THAT(later.error().to_line(), Not(HasSubstr("secret")));
   mist::testing::FakeTransport cycle;
   cycle.otherwise([](const http::Request&, const Context&) {

@@ -224,6 +224,40 @@ def a_registry_by_http_that_wants_a_login(t):
 
 
 @test
+def an_address_that_may_be_a_file_or_a_repository(t):
+    """The file is asked for first, as by kustomize; where its server gives none out, git is asked, which may log in."""
+    repository(t, "shared", BASE)
+
+    class Files(QuietHandler):
+        def handle_any(self):
+            self.body()
+            content = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: raw}\n"
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    files = QuietServer(Files)
+    server, _ = served(t.dir, LOGIN)
+    try:
+        for address in ("api/v4/projects/1/repository/files/deploy.yaml/raw?ref=main", "o/r/.github/deploy.yaml"):
+            package = overlay(t, f"raw-{address[0]}", f"http://127.0.0.1:{files.port}/{address}")
+            contains(t.run("generate", "web", "-p", package).out, "name: my-raw")
+        package = overlay(t, "base", f"http://127.0.0.1:{server.port}/shared.git/base")
+        contains(t.run("generate", "web", "-p", package, code=1).err, "the server answered 401")
+        helper = t.dir / "helper"
+        helper.write_text('#!/bin/sh\n[ "$1" = get ] && printf "username=ada\\npassword=correct horse\\n"\n')
+        helper.chmod(0o700)
+        config = t.dir / "gitconfig"
+        config.write_text(f"[credential]\n\thelper = {helper}\n")
+        t.env["GIT_CONFIG_GLOBAL"] = str(config)
+        contains(t.run("generate", "web", "-p", package).out, "name: my-shared")
+    finally:
+        server.stop()
+        files.stop()
+
+
+@test
 def what_a_package_from_elsewhere_names_is_public(t):
     """A proxy of kubectl, a metadata service, a database's port: nothing of it is asked for somebody's package."""
     repository(t, "shared", BASE)

@@ -167,6 +167,53 @@ func TestSaysWhatIsMissingUntilNothingIs(t *testing.T) {
 	}
 }
 
+func TestAsksForAFileUnlessOnlyARepositoryCanBeThere(t *testing.T) {
+	lacks := func(url, options string) missing {
+		t.Helper()
+		got := run(t, treeWith(t, map[string]string{"kustomization.yaml": "resources:\n- " + url + "\n", "f.yaml": configMap}),
+			`{"name":"x"}`, options)
+		if len(got.Missing) == 0 && strings.Contains(got.Files[outputFile], "kind: ConfigMap") {
+			return missing{}
+		}
+		if len(got.Missing) != 1 {
+			t.Fatalf("%s: got %+v", url, got)
+		}
+		return got.Missing[0]
+	}
+	for _, file := range []string{
+		"https://gitlab.com/api/v4/projects/123/repository/files/deploy.yaml/raw?ref=main",
+		"https://gitea.example/api/v1/repos/o/r/raw/f.yaml?ref=main",
+		"https://example.com/o/r/.github/f.yaml",
+		"https://example.com/o/r.github.io/f.yaml",
+		"https://example.com/o/my_git/f.yaml",
+		"https://example.com/o/r//f.yaml",
+		"https://git.example/o/r.git/plain/f.yaml?h=v1",
+	} {
+		if got := lacks(file, ""); got != (missing{URL: file}) {
+			t.Errorf("%s: got %+v", file, got)
+		}
+		if got := lacks(file, `"remotes":[{"url":"`+file+`","at":"f.yaml"}]`); got != (missing{}) {
+			t.Errorf("%s isn't used: %+v", file, got)
+		}
+	}
+	base := "https://example.com/o/r/base?ref=v1"
+	want := missing{Repo: "https://example.com/o/r", Ref: "v1", Path: "base"}
+	if got := lacks(base, `"remotes":[{"url":"`+base+`","absent":true}]`); got != want {
+		t.Errorf("got %+v", got)
+	}
+	for _, repository := range []string{
+		"https://example.com/o/r//base?ref=v1",
+		"https://example.com/o/r.git",
+		"https://example.com/o/r.git//base",
+		"https://example.com/o/r.git/base?version=v1",
+		"https://dev.azure.com/o/p/_git/r/base",
+	} {
+		if got := lacks(repository, ""); got.Repo == "" {
+			t.Errorf("%s: got %+v", repository, got)
+		}
+	}
+}
+
 func TestWhatStandsInForAMissingFileBreaksNothing(t *testing.T) {
 	t.Cleanup(openapi.ResetOpenAPI)
 	tree := treeWith(t, map[string]string{

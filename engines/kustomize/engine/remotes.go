@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/clones"
@@ -45,7 +46,7 @@ type remote struct {
 	missing
 	// Where it lies below the package: the file, the chart's archive, or the root of the repository.
 	At string `json:"at,omitempty"`
-	// There is no such file; kustomize then looks for a repository.
+	// Its server has no such file, or refuses it; kustomize then looks for a repository.
 	Absent bool `json:"absent,omitempty"`
 }
 
@@ -159,10 +160,27 @@ func response(request *http.Request, status int, content []byte) *http.Response 
 	}
 }
 
-// namesRepository says that a URL carries a mark of kustomize's for a repository. kustomize asks for a file even then,
-// which never helps. A URL without marks may be either.
+// namesRepository says that a URL can only be a repository's: it ends in .git, or has a directory _git, or two of
+// kustomize's marks for a repository. One of them proves nothing: files of GitLab and Gitea have ?ref= in their addresses,
+// those of cgit a directory that ends in .git, and any path may have a // in it. kustomize asks for a file whatever the URL
+// is. Here that would cost a base at a full commit, which needs no network once it was fetched, a request at each build.
 func namesRepository(at *url.URL) bool {
+	location := strings.Trim(at.EscapedPath(), "/")
+	isGit := func(directory string) bool { return strings.HasSuffix(directory, ".git") }
+	directories := strings.Split(location, "/")
+	if isGit(location) || slices.Contains(directories, "_git") {
+		return true
+	}
 	query := at.Query()
-	return query.Has("ref") || query.Has("version") || strings.Contains(at.Path, "//") ||
-		strings.Contains(at.Path, ".git") || strings.Contains(at.Path, "_git/")
+	marks := 0
+	for _, isThere := range []bool{
+		query.Has("ref") || query.Has("version"),
+		strings.Contains(location, "//"),
+		slices.ContainsFunc(directories, isGit),
+	} {
+		if isThere {
+			marks++
+		}
+	}
+	return marks >= 2
 }
