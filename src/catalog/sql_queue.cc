@@ -36,6 +36,14 @@ std::string kept_log(std::string_view text) { return bounded_text(text, StepLog:
 
 }  // namespace
 
+Status SqlStore::check_writable() {
+  return writing([](Database& db) -> Status {
+    // A real change, of a value to itself: a server that can be read may take none.
+    MIST_TRY_VOID(db.run("UPDATE counters SET value = value WHERE name = 'served'"));
+    return {};
+  });
+}
+
 Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration term) {
   std::optional<Job> leased;
   Status done = writing([&](Database& db) -> Status {

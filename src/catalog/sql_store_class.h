@@ -68,6 +68,7 @@ class SqlStore final : public Store {
 
   // The queue
 
+  Status check_writable() override;
   Result<std::optional<Job>> lease(const std::string& holder, Duration term) override;
   Status renew(const Job& job, Duration term) override;
   Status add_step(const Job& job, const Step& step) override;

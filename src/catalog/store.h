@@ -199,6 +199,9 @@ class Store {
   static constexpr int kMostAttempts = 3;
   static constexpr std::size_t kLongestSummary = 1u << 10;  ///< bytes of Step::summary
 
+  /// Whether jobs can be leased and leases renewed now; nothing is changed. Retryable, Forbidden: the
+  /// database is away, or takes no writes.
+  virtual Status check_writable() = 0;
   /// The next job: of the account that was served longest ago, its oldest, and of a package of which nothing
   /// is being tested. Of a disabled account only versions that were tested before. nullopt: there is none.
   virtual Result<std::optional<Job>> lease(const std::string& holder, Duration term) = 0;

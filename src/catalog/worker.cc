@@ -19,14 +19,33 @@ enum class Hold : std::uint8_t {
   Anothers,
 };
 
-// Renews a lease until it ends. The work that it protects is stopped when it is late or another's. A late one is
-// renewed further, should nobody have taken it: then nobody does while what was made is removed.
+// Of the store: the database can't be reached, or takes no writes, for all jobs. Any other fault may be one
+// of this job's rows, and repeating keeps a worker from the others.
+bool is_away(const Error& failure) {
+  return failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Forbidden;
+}
+
+// Whether the database was away for any call about a job. Any thread.
+class Outage {
+ public:
+  void note(const Error& failure) {
+    if (is_away(failure)) was_seen_ = true;
+  }
+  bool was_seen() const { return was_seen_; }
+
+ private:
+  std::atomic<bool> was_seen_ = false;
+};
+
+// Renews a lease until it ends. The work that it protects is stopped when it is late or another's. A late one
+// is renewed further, should nobody have taken it: then nobody does while what was made is removed.
 class Lease {
  public:
-  Lease(Store& store, const Job& job, const WorkerOptions& options, const Context& context)
+  Lease(Store& store, const Job& job, const WorkerOptions& options, Outage& outage, const Context& context)
       : store_(store),
         job_(job),
         options_(options),
+        outage_(outage),
         outer_(context.stop(), [this] { stop_.request_stop(); }),
         thread_([this](const std::stop_token& ended) { renew(ended); }) {}
 
@@ -43,6 +62,7 @@ class Lease {
         renewed = std::chrono::steady_clock::now();
         continue;
       }
+      outage_.note(done.error());
       const bool is_anothers = done.error().kind == ErrorKind::Conflict;
       const bool is_late = std::chrono::steady_clock::now() - renewed >= options_.term;
       if (!is_anothers && !is_late) continue;
@@ -55,6 +75,7 @@ class Lease {
   Store& store_;
   const Job& job_;
   const WorkerOptions& options_;
+  Outage& outage_;
   std::atomic<Hold> hold_ = Hold::Ours;
   std::stop_source stop_;
   std::mutex mutex_;
@@ -63,20 +84,20 @@ class Lease {
   std::jthread thread_;  // ends first
 };
 
-// Of the store: the database can't be reached, or takes no writes, for all jobs. Any other fault may be one
-// of this job's rows, and repeating keeps a worker from the others.
-bool is_away(const Error& failure) {
-  return failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Forbidden;
-}
-
 // Tells the store how a job ended. Each call waits for a database that is away, until the context ends: an
 // outage must cost neither a result nor an attempt. It is safe to repeat. Errors: Conflict, if somebody else
 // has the job by now, or a call whose answer was lost had ended it; of the store.
 class Ending {
  public:
-  Ending(Store& store, const Job& job, Clock& clock, Duration pause, EventSink& events,
+  Ending(Store& store, const Job& job, Clock& clock, Duration pause, Outage& outage, EventSink& events,
          const Context& context)
-      : store_(store), job_(job), clock_(clock), pause_(pause), events_(events), context_(context) {}
+      : store_(store),
+        job_(job),
+        clock_(clock),
+        pause_(pause),
+        outage_(outage),
+        events_(events),
+        context_(context) {}
 
   Status finish(bool passed) const {
     return told([&] { return store_.finish(job_, passed); });
@@ -92,7 +113,9 @@ class Ending {
   Status told(const std::function<Status()>& tell) const {
     for (bool is_first = true;; is_first = false) {
       Status done = tell();
-      if (done.ok() || !is_away(done.error()) || !context_.check().ok()) return done;
+      if (done.ok()) return done;
+      outage_.note(done.error());
+      if (!is_away(done.error()) || !context_.check().ok()) return done;
       if (is_first)
         events_.warn(fmt::format("{} {}: trying again, because {}", job_.package, job_.version,
                                  done.error().to_line()));
@@ -104,6 +127,7 @@ class Ending {
   const Job& job_;
   Clock& clock_;
   const Duration pause_;
+  Outage& outage_;
   EventSink& events_;
   const Context& context_;
 };
@@ -113,70 +137,91 @@ bool is_of_installation(const Error& failure) {
   return failure.detail<package::InstallationFault>() != nullptr || failure.detail<ClusterFault>() != nullptr;
 }
 
-}  // namespace
+// After an outage, the leases of living workers look expired until they have renewed them, which they try in
+// each third of a term. So a worker takes no job before half a term has passed since the database is back.
+void let_others_renew(Store& store, const WorkerOptions& options, Clock& clock, const Context& context) {
+  while (context.check().ok()) {
+    const Status done = store.check_writable();
+    const bool is_back = done.ok() || !is_away(done.error());
+    const Duration pause = is_back ? std::max(options.pause, options.term / 2) : options.pause;
+    if (!clock.sleep(pause, context.stop()) || is_back) return;
+  }
+}
 
-Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
-                       const Context& context) {
-  MIST_TRY(const std::optional<Job> job, store.lease(options.holder, options.term));
-  if (!job) return false;
-  events.info(fmt::format("{} {}: testing, attempt {}", job->package, job->version, job->attempt));
-  Lease lease(store, *job, options, context);
-  const TrialReport report{.step = [&](const Step& step) { return store.add_step(*job, step); },
-                           .nodes = [&](const std::string& nodes) { return store.note_nodes(*job, nodes); },
+Status test_job(Store& store, const Job& job, const TrialWorld& world, const WorkerOptions& options,
+                Outage& outage, EventSink& events, const Context& context) {
+  events.info(fmt::format("{} {}: testing, attempt {}", job.package, job.version, job.attempt));
+  Lease lease(store, job, options, outage, context);
+  const TrialReport report{.step = [&](const Step& step) { return store.add_step(job, step); },
+                           .nodes = [&](const std::string& nodes) { return store.note_nodes(job, nodes); },
                            .objects = [&](const VersionObjects& objects) -> Status {
                              std::string text;
                              if (!objects.text.empty()) {
                                MIST_TRY(const crypto::Digest digest, world.blobs.put(objects.text));
                                text = digest.str();
                              }
-                             return store.note_objects(*job, objects.graph, objects.security, text);
+                             return store.note_objects(job, objects.graph, objects.security, text);
                            },
                            .warn = [&](const std::string& text) { events.warn(text); }};
-  const auto passed = run_trial(world, *job, report, context.with_stop(lease.token()));
-  const Ending ending(store, *job, world.clock, options.pause, events, context);
+  const auto passed = run_trial(world, job, report, context.with_stop(lease.token()));
+  if (!passed.ok() && is_storage_fault(passed.error())) outage.note(passed.error());
+  const Ending ending(store, job, world.clock, options.pause, outage, events, context);
   const Hold hold = lease.hold();
   if (hold != Hold::Ours) {
-    events.warn(fmt::format("{} {}: the lease was lost", job->package, job->version));
+    events.warn(fmt::format("{} {}: the lease was lost", job.package, job.version));
     // Perhaps to nobody, because the database was away for everybody.
     if (hold == Hold::Late) MIST_TRY_VOID(ending.give_back(Duration::zero()));
-    return true;
+    return {};
   }
   if (passed.ok()) {
     MIST_TRY_VOID(ending.finish(*passed));
-    events.info(fmt::format("{} {}: {}", job->package, job->version, *passed ? "passed" : "failed"));
-    return true;
+    events.info(fmt::format("{} {}: {}", job.package, job.version, *passed ? "passed" : "failed"));
+    return {};
   }
   const Error& failure = passed.error();
   if (context.stop().stop_requested()) {
     MIST_TRY_VOID(ending.give_back(Duration::zero()));
-    return true;
+    return {};
   }
   if (is_of_installation(failure)) {
     MIST_TRY_VOID(ending.give_back(Duration::zero()));
     return failure;
   }
   if (failure.detail<HeldByAnotherTest>() != nullptr) {
-    events.info(fmt::format("{} {}: later, because {}", job->package, job->version, failure.to_line()));
+    events.info(fmt::format("{} {}: later, because {}", job.package, job.version, failure.to_line()));
     MIST_TRY_VOID(ending.give_back(options.long_pause));
-    return true;
+    return {};
   }
-  events.warn(fmt::format("{} {}: {}", job->package, job->version, failure.to_line()));
+  events.warn(fmt::format("{} {}: {}", job.package, job.version, failure.to_line()));
   // Until somebody repairs what the catalog keeps; other versions may be whole.
   if (is_storage_fault(failure)) {
     MIST_TRY_VOID(ending.give_back(options.long_pause));
-    return true;
+    return {};
   }
   // It may work later; but who can't be tested at all shouldn't wait for ever.
-  if (job->attempt >= Store::kMostAttempts) {
+  if (job.attempt >= Store::kMostAttempts) {
     MIST_TRY_VOID(ending.add_step({.name = "worker",
                                    .state = StepState::Failed,
                                    .summary = "the catalog couldn't test it",
                                    .log = failure.to_line(),
                                    .began = world.clock.now()}));
     MIST_TRY_VOID(ending.finish(false));
-    return true;
+    return {};
   }
-  MIST_TRY_VOID(store.renew(*job, options.pause * job->attempt * 5));
+  MIST_TRY_VOID(store.renew(job, options.pause * job.attempt * 5));
+  return {};
+}
+
+}  // namespace
+
+Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
+                       const Context& context) {
+  MIST_TRY(const std::optional<Job> job, store.lease(options.holder, options.term));
+  if (!job) return false;
+  Outage outage;
+  const Status done = test_job(store, *job, world, options, outage, events, context);
+  if (outage.was_seen()) let_others_renew(store, options, world.clock, context);
+  if (!done.ok()) return done.error();
   return true;
 }
 
@@ -192,12 +237,11 @@ Status work(Store& store, const TrialWorld& world, const WorkerOptions& options,
       events.warn(fmt::format("nothing can be tested here: {}", worked.error().to_line()));
     else if (!worked.ok())
       events.warn(fmt::format("the queue: {}", worked.error().to_line()));
-    // When the database is back, the leases of living workers look expired until they have renewed them.
-    const bool was_away = !worked.ok() && is_away(worked.error());
-    const Duration pause = is_broken  ? options.long_pause
-                           : was_away ? std::max(options.pause, options.term / 2)
-                                      : options.pause;
-    if (!world.clock.sleep(pause, context.stop())) break;
+    if (!is_broken && !worked.ok() && is_away(worked.error())) {
+      let_others_renew(store, options, world.clock, context);
+      continue;
+    }
+    if (!world.clock.sleep(is_broken ? options.long_pause : options.pause, context.stop())) break;
   }
   return {};
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Takes jobs from the queue, one at a time, and tests them. While it works it renews its lease; when that is
 // lost, it stops and leaves the job to who has it. While the database is away, it waits to say what became of
-// its job. Blocking; one thread (and one more that renews).
+// its job; when it is back, the other workers have time to renew their leases before this one takes a job.
+// Blocking; one thread (and one more that renews).
 
 #include "base/context.h"
 #include "base/event.h"

@@ -67,6 +67,24 @@ class ShiftedClock final : public Clock {
   WallTime::duration shift_;
 };
 
+/// The real clock, but for sleeps that the test takes the place of.
+class InterruptedClock final : public Clock {
+ public:
+  /// Whether it took the place of a sleep of that length.
+  using Instead = std::function<bool(Duration)>;
+  explicit InterruptedClock(Instead instead) : instead_(std::move(instead)) {}
+  WallTime now() const override { return real_.now(); }
+  SteadyTime steady_now() const override { return real_.steady_now(); }
+  BootTime boot_now() const override { return real_.boot_now(); }
+  bool sleep(Duration duration, std::stop_token stop) override {
+    return instead_(duration) || real_.sleep(duration, std::move(stop));
+  }
+
+ private:
+  SystemClock real_;
+  Instead instead_;
+};
+
 /// Changes that a database refuses, as one that is away for a moment. Any thread.
 class Outage {
  public:
@@ -84,6 +102,13 @@ class Outage {
       return true;
     }
     return false;
+  }
+  /// How many changes will be refused.
+  int left() const {
+    const std::lock_guard lock(mutex_);
+    int sum = 0;
+    for (const auto& [begin, count] : left_) sum += count;
+    return sum;
   }
   int refused() const {
     const std::lock_guard lock(mutex_);
@@ -136,19 +161,23 @@ class WorkerTest : public ::testing::Test {
         });
     store_ = *open_store(database, clock_, random_);
     EXPECT_TRUE(account_store_in(database, clock_, random_)->add("ann", Role::Author, "").ok());
+    link("etcd");
+  }
+
+  void link(const std::string& package) {
     EXPECT_TRUE(store_
-                    ->add_project({.name = "etcd",
+                    ->add_project({.name = package,
                                    .owner = "ann",
-                                   .url = "https://git.example.com/etcd",
+                                   .url = "https://git.example.com/" + package,
                                    .path = "",
                                    .webhook_secret = SecretString("s")})
                     .ok());
   }
-
-  void submit(std::vector<registry::PackageFile> files, const std::string& version = "1.0.0") {
+  void submit(std::vector<registry::PackageFile> files, const std::string& version = "1.0.0",
+              const std::string& package = "etcd") {
     const registry::PackageTree tree{std::move(files)};
     NewVersion made{
-        .package = "etcd", .version = version, .tag = "v" + version, .commit = std::string(40, 'a')};
+        .package = package, .version = version, .tag = "v" + version, .commit = std::string(40, 'a')};
     made.digest = blobs_.put(tree.encode())->str();
     ASSERT_TRUE(store_->submit(made).ok());
   }
@@ -182,8 +211,8 @@ class WorkerTest : public ::testing::Test {
       return std::unique_ptr<kube::Client>(cluster_.client_for("w"));
     });
   }
-  VersionState state() {
-    const auto version = store_->version("etcd", "1.0.0");
+  VersionState state(const std::string& package = "etcd") {
+    const auto version = store_->version(package, "1.0.0");
     EXPECT_TRUE(version.ok() && *version);
     return (*version)->state;
   }
@@ -193,6 +222,46 @@ class WorkerTest : public ::testing::Test {
     const auto job = store_->lease("another", std::chrono::seconds(30));
     ASSERT_TRUE(job.ok() && *job) << "it waits for another worker";
     EXPECT_EQ((*job)->attempt, 1);
+  }
+  // While this worker tests etcd, the lease of another one, which tests redis, runs out because of an outage.
+  // It must not be taken over before that worker could renew it, which it does in the pause for that.
+  void expect_another_keeps_its_test(const WorkerOptions& options, const std::function<Job()>& another) {
+    std::optional<Job> others;
+    std::stop_source stopped;
+    int pauses = 0;
+    InterruptedClock clock([&](Duration duration) {
+      if (duration == options.term / 2) {
+        ++pauses;
+        EXPECT_EQ(outage_.left(), 0) << "the database is still away";
+        EXPECT_TRUE(others && store_->renew(*others, std::chrono::seconds(30)).ok());
+        return true;
+      }
+      if (others && state() == VersionState::Passed) stopped.request_stop();  // nothing is left to do
+      return false;
+    });
+    world_clock_ = &clock;
+    cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && call.key.name == "a" && !call.dry_run && !others) others = another();
+      return std::nullopt;
+    });
+    ASSERT_TRUE(work(*store_, world_on_cluster(), options, events_, Context(stopped.get_token())).ok());
+    world_clock_ = &clock_;
+    ASSERT_TRUE(others);
+    EXPECT_GT(pauses, 0);
+    EXPECT_EQ(state("redis"), VersionState::Testing);
+    EXPECT_TRUE(*store_->is_being_tested(others->id, others->attempt)) << "it was taken over, or given up";
+  }
+  // Its lease has just run out.
+  Job another_workers_job(int attempt) {
+    std::optional<Job> job;
+    for (int i = 0; i < attempt; ++i) job = *store_->lease("another", Duration::zero());
+    EXPECT_TRUE(job && job->package == "redis" && job->attempt == attempt);
+    return *job;
+  }
+  void submit_two() {
+    submit({{"map.yaml", std::string(kMap)}});
+    link("redis");
+    submit({{"map.yaml", std::string(kMap)}}, "1.0.0", "redis");
   }
   // And has an object of the whole cluster, kRole.
   void another_test_began(Duration ago) {
@@ -351,6 +420,8 @@ TEST_F(WorkerTest, AnOutageOfTheDatabaseAtTheEndOfATestCostsNoResult) {
   submit({{"map.yaml", std::string(kMap)}});
   outage_.refuse("UPDATE jobs SET open = 0", 3);
   const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
+  InterruptedClock clock([&](Duration duration) { return duration == options.term / 2; });
+  world_clock_ = &clock;
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_EQ(outage_.refused(), 3);
@@ -365,6 +436,8 @@ TEST_F(WorkerTest, AnOutageOfTheDatabaseInATestCostsNoAttempt) {
   outage_.refuse("DELETE FROM steps", 3);  // what gives the job back
   const WorkerOptions options{
       .holder = "w", .pause = std::chrono::milliseconds(1), .long_pause = Duration::zero()};
+  InterruptedClock clock([&](Duration duration) { return duration == options.term / 2; });
+  world_clock_ = &clock;
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_EQ(outage_.refused(), 4);
@@ -386,6 +459,35 @@ TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewAndNobodyTookCostsNoAttempt) {
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(events_.has("the lease was lost"));
   expect_waiting();
+}
+
+TEST_F(WorkerTest, AnOutageAtTheEndOfATestCostsNoOtherWorkerItsTest) {
+  submit_two();
+  outage_.refuse("UPDATE jobs SET open = 0", 3);
+  expect_another_keeps_its_test({.holder = "w", .pause = std::chrono::milliseconds(1)},
+                                [&] { return another_workers_job(Store::kMostAttempts); });
+}
+
+TEST_F(WorkerTest, AnOutageThatOnlyARenewalMetCostsNoOtherWorkerItsTest) {
+  submit_two();
+  const WorkerOptions options{
+      .holder = "w", .term = std::chrono::seconds(3), .pause = std::chrono::milliseconds(1)};
+  expect_another_keeps_its_test(options, [&] {
+    const Job job = another_workers_job(Store::kMostAttempts);
+    outage_.refuse("UPDATE jobs SET until", 1);
+    while (outage_.left() > 0) std::this_thread::yield();
+    return job;
+  });
+}
+
+TEST_F(WorkerTest, AnIdleWorkerTakesNoTestBeforeTheDatabaseHasBeenBackForAWhile) {
+  submit_two();
+  expect_another_keeps_its_test({.holder = "w", .pause = std::chrono::milliseconds(1)}, [&] {
+    const Job job = another_workers_job(1);
+    outage_.refuse("UPDATE jobs SET attempt", 1);
+    outage_.refuse("UPDATE counters SET value = value WHERE", 3);
+    return job;
+  });
 }
 
 TEST_F(WorkerTest, AStoppedWorkerDoesNotWaitForTheDatabase) {
