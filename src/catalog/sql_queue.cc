@@ -136,6 +136,14 @@ Status SqlStore::finish(const Job& job, bool passed) {
   });
 }
 
+Status SqlStore::give_up(const Job& job, const Step& why) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    MIST_TRY_VOID(insert_step(db, job.id, job.attempt, why));
+    return end_job(db, job.id, VersionState::Failed);
+  });
+}
+
 Status SqlStore::give_back(const Job& job, Duration rest) {
   return writing([&](Database& db) -> Status {
     MIST_TRY_VOID(still_ours(db, job));

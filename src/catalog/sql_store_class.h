@@ -76,6 +76,7 @@ class SqlStore final : public Store {
   Status note_objects(const Job& job, const encoding::Value& graph, const encoding::Value& security,
                       const std::string& text) override;
   Status finish(const Job& job, bool passed) override;
+  Status give_up(const Job& job, const Step& why) override;
   Status give_back(const Job& job, Duration rest) override;
   Result<bool> is_being_tested(std::int64_t job, int attempt) override;
   Status test_again(const std::string& package, const std::string& version, const Audit& audit) override;

@@ -466,6 +466,18 @@ TEST_P(StoreTest, AnAttemptIsItsWorkersUntilItEndsOrAnotherBegins) {
   EXPECT_FALSE(*store_->is_being_tested(second.id, 2));
 }
 
+TEST_P(StoreTest, AJobThatIsGivenUpFailsWithTheReasonOnce) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Job job = lease();
+  ASSERT_TRUE(store_->give_up(job, {.name = "worker", .state = StepState::Failed}).ok());
+  EXPECT_EQ(store_->give_up(job, {.name = "worker"}).error().kind, ErrorKind::Conflict) << "it is over";
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Failed);
+  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->steps.size(), 1U);
+  EXPECT_TRUE(is_queue_empty());
+}
+
 TEST_P(StoreTest, APackageAtWhichWorkersDieFailsAfterSomeAttempts) {
   author("ann");
   project("etcd");

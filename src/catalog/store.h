@@ -216,6 +216,8 @@ class Store {
                               const std::string& text) = 0;
   /// Conflict as renew.
   virtual Status finish(const Job& job, bool passed) = 0;
+  /// It failed, with that as its last step. Conflict as renew.
+  virtual Status give_up(const Job& job, const Step& why) = 0;
   /// It waits again, for that long at least, and this try doesn't count: the worker can't go on, for reasons
   /// of its own.
   virtual Status give_back(const Job& job, Duration rest) = 0;

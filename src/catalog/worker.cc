@@ -85,8 +85,9 @@ class Lease {
 };
 
 // Tells the store how a job ended. Each call waits for a database that is away, until the context ends: an
-// outage must cost neither a result nor an attempt. It is safe to repeat. Errors: Conflict, if somebody else
-// has the job by now, or a call whose answer was lost had ended it; of the store.
+// outage must cost neither a result nor an attempt. Each is safe to repeat. The answer is whether it was told
+// now. It wasn't if somebody else has the job by now, or an earlier call, whose answer was lost, had ended
+// it; then the job is over for this worker, too. Errors: of the store.
 class Ending {
  public:
   Ending(Store& store, const Job& job, Clock& clock, Duration pause, Outage& outage, EventSink& events,
@@ -99,28 +100,39 @@ class Ending {
         events_(events),
         context_(context) {}
 
-  Status finish(bool passed) const {
+  Result<bool> finish(bool passed) const {
     return told([&] { return store_.finish(job_, passed); });
   }
-  Status give_back(Duration rest) const {
+  Result<bool> give_back(Duration rest) const {
     return told([&] { return store_.give_back(job_, rest); });
   }
-  Status add_step(const Step& step) const {
-    return told([&] { return store_.add_step(job_, step); });
+  Result<bool> give_up(const Step& why) const {
+    return told([&] { return store_.give_up(job_, why); });
+  }
+  // After that long, it is any worker's next attempt.
+  Result<bool> retry_after(Duration rest) const {
+    return told([&] { return store_.renew(job_, rest); });
   }
 
  private:
-  Status told(const std::function<Status()>& tell) const {
+  Result<bool> told(const std::function<Status()>& tell) const {
     for (bool is_first = true;; is_first = false) {
-      Status done = tell();
-      if (done.ok()) return done;
-      outage_.note(done.error());
-      if (!is_away(done.error()) || !context_.check().ok()) return done;
-      if (is_first)
-        events_.warn(fmt::format("{} {}: trying again, because {}", job_.package, job_.version,
-                                 done.error().to_line()));
-      if (!clock_.sleep(pause_, context_.stop())) return done;
+      const Status done = tell();
+      if (done.ok()) return true;
+      const Error& failure = done.error();
+      outage_.note(failure);
+      if (failure.kind == ErrorKind::Conflict) {
+        warn(fmt::format("{}{}", failure.to_line(),
+                         is_first ? "" : ", or the database recorded its end before it went away"));
+        return false;
+      }
+      if (!is_away(failure) || !context_.check().ok()) return failure;
+      if (is_first) warn(fmt::format("trying again, because {}", failure.to_line()));
+      if (!clock_.sleep(pause_, context_.stop())) return failure;
     }
+  }
+  void warn(const std::string& text) const {
+    events_.warn(fmt::format("{} {}: {}", job_.package, job_.version, text));
   }
 
   Store& store_;
@@ -174,8 +186,9 @@ Status test_job(Store& store, const Job& job, const TrialWorld& world, const Wor
     return {};
   }
   if (passed.ok()) {
-    MIST_TRY_VOID(ending.finish(*passed));
-    events.info(fmt::format("{} {}: {}", job.package, job.version, *passed ? "passed" : "failed"));
+    MIST_TRY(const bool is_told, ending.finish(*passed));
+    if (is_told)
+      events.info(fmt::format("{} {}: {}", job.package, job.version, *passed ? "passed" : "failed"));
     return {};
   }
   const Error& failure = passed.error();
@@ -200,15 +213,14 @@ Status test_job(Store& store, const Job& job, const TrialWorld& world, const Wor
   }
   // It may work later; but who can't be tested at all shouldn't wait for ever.
   if (job.attempt >= Store::kMostAttempts) {
-    MIST_TRY_VOID(ending.add_step({.name = "worker",
-                                   .state = StepState::Failed,
-                                   .summary = "the catalog couldn't test it",
-                                   .log = failure.to_line(),
-                                   .began = world.clock.now()}));
-    MIST_TRY_VOID(ending.finish(false));
+    MIST_TRY_VOID(ending.give_up({.name = "worker",
+                                  .state = StepState::Failed,
+                                  .summary = "the catalog couldn't test it",
+                                  .log = failure.to_line(),
+                                  .began = world.clock.now()}));
     return {};
   }
-  MIST_TRY_VOID(store.renew(job, options.pause * job.attempt * 5));
+  MIST_TRY_VOID(ending.retry_after(options.pause * job.attempt * 5));
   return {};
 }
 

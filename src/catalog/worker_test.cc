@@ -85,7 +85,7 @@ class InterruptedClock final : public Clock {
   Instead instead_;
 };
 
-/// Changes that a database refuses, as one that is away for a moment. Any thread.
+/// Changes that a database refuses, as one that is away for a moment, or makes without an answer. Any thread.
 class Outage {
  public:
   /// The next changes that begin so.
@@ -103,6 +103,17 @@ class Outage {
     }
     return false;
   }
+  /// The next transaction with a change that begins so is committed, and its answer is lost.
+  void lose_answer(std::string begin) {
+    const std::lock_guard lock(mutex_);
+    lost_ = std::move(begin);
+  }
+  bool loses_answer(std::string_view sql) {
+    const std::lock_guard lock(mutex_);
+    if (lost_.empty() || !sql.starts_with(lost_)) return false;
+    lost_.clear();
+    return true;
+  }
   /// How many changes will be refused.
   int left() const {
     const std::lock_guard lock(mutex_);
@@ -118,6 +129,7 @@ class Outage {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, int> left_;
+  std::string lost_;
   int refused_ = 0;
 };
 
@@ -127,21 +139,30 @@ class UnsteadyDatabase final : public sql::Database {
       : database_(std::move(database)), outage_(outage) {}
 
   Result<std::int64_t> run(std::string_view sql, sql::Params params) override {
-    if (outage_.refuses(sql))
-      return error(ErrorKind::Retryable, "the database is away").with_detail(StorageFault());
+    if (outage_.refuses(sql)) return away();
+    if (outage_.loses_answer(sql)) loses_answer_ = true;
     return database_.run(sql, params);
   }
   Status query(std::string_view sql, sql::Params params, const sql::OnRow& row) override {
     return database_.query(sql, params, row);
   }
   Status script(const std::string& sql) override { return database_.script(sql); }
-  Status transaction(const std::function<Status()>& work) override { return database_.transaction(work); }
+  Status transaction(const std::function<Status()>& work) override {
+    MIST_TRY_VOID(database_.transaction(work));
+    if (std::exchange(loses_answer_, false)) return away();
+    return {};
+  }
   Status reading(const std::function<Status()>& work) override { return database_.reading(work); }
   Status migrate(std::span<const std::string_view> scripts) override { return database_.migrate(scripts); }
 
  private:
+  static Error away() {
+    return error(ErrorKind::Retryable, "the database is away").with_detail(StorageFault());
+  }
+
   sqlite::Database database_;
   Outage& outage_;
+  bool loses_answer_ = false;
 };
 
 class WorkerTest : public ::testing::Test {
@@ -459,6 +480,51 @@ TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewAndNobodyTookCostsNoAttempt) {
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(events_.has("the lease was lost"));
   expect_waiting();
+}
+
+TEST_F(WorkerTest, AResultIsKeptThoughTheAnswerOfTheDatabaseWasLost) {
+  submit({{"map.yaml", std::string(kMap)}});
+  outage_.lose_answer("UPDATE jobs SET open = 0");
+  const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
+  InterruptedClock clock([&](Duration duration) { return duration == options.term / 2; });
+  world_clock_ = &clock;
+  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+  EXPECT_TRUE(*worked);
+  EXPECT_EQ(state(), VersionState::Passed);
+  EXPECT_TRUE(events_.has("recorded its end before it went away"));
+}
+
+TEST_F(WorkerTest, AVersionThatCannotBeTestedIsToldSoOnceThoughAnAnswerWasLost) {
+  submit({{"role.yaml", std::string(kRole)}});
+  cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
+  outage_.lose_answer("UPDATE jobs SET open = 0");
+  InterruptedClock clock([](Duration duration) { return duration == WorkerOptions().term / 2; });
+  world_clock_ = &clock;
+  expect_failure_after_three_tries();
+  const std::vector<Step> steps = (*store_->last_run("etcd", "1.0.0"))->steps;
+  EXPECT_EQ(std::ranges::count(steps, "worker", &Step::name), 1);
+}
+
+TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewIsLeftToTheWorkerThatTookIt) {
+  submit({{"map.yaml", std::string(kMap)}});
+  outage_.refuse("UPDATE jobs SET until", 1'000'000);
+  std::optional<Job> taken;
+  // The lease was found to be late in the fourth third of its term, at the latest.
+  cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.name != "a" || call.dry_run || taken) return std::nullopt;
+    while (outage_.refused() < 5) std::this_thread::yield();
+    taken = *store_->lease("another", std::chrono::seconds(30));
+    return std::nullopt;
+  });
+  const WorkerOptions options{
+      .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(1)};
+  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  ASSERT_TRUE(worked.ok()) << worked.error().to_line();
+  EXPECT_TRUE(*worked);
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->attempt, 2);
+  EXPECT_TRUE(*store_->is_being_tested(taken->id, taken->attempt));
 }
 
 TEST_F(WorkerTest, AnOutageAtTheEndOfATestCostsNoOtherWorkerItsTest) {
