@@ -548,35 +548,68 @@ Status Database::reading(const std::function<Status()>& work) {
   return enclosed("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work);
 }
 
-// Of the schema in which ours are created; others of the search path may be other programs'.
-Result<bool> Database::has_table(std::string_view name) {
+// The schemas of it that are there. Tables are created in the first; the others may be other programs'.
+Result<std::vector<std::string>> Database::search_path() {
+  std::vector<std::string> found;
+  MIST_TRY_VOID(
+      query("SELECT s::text FROM unnest(current_schemas(false)) WITH ORDINALITY AS p (s, place) "
+            "ORDER BY place",
+            {}, [&](const Row& row) { found.push_back(row.text(0)); }));
+  return found;
+}
+
+Result<bool> Database::has_table(std::string_view schema, std::string_view name) {
   bool is_there = false;
   MIST_TRY_VOID(
       query("SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE n.nspname = current_schema() AND c.relname = ?",
-            {name}, [&](const Row&) { is_there = true; }));
+            "WHERE n.nspname = ? AND c.relname = ?",
+            {schema, name}, [&](const Row&) { is_there = true; }));
   return is_there;
 }
 
 // Many programs have a table of that name, of which some keep a number in it, too.
-Result<bool> Database::is_version_ours() {
+Result<bool> Database::is_version_ours(std::string_view schema) {
   std::string type;
   MIST_TRY_VOID(
-      query("SELECT atttypid::regtype::text FROM pg_attribute "
-            "WHERE attrelid = 'schema_version'::regclass AND attname = 'version'",
-            {}, [&](const Row& row) { type = row.text(0); }));
+      query("SELECT a.atttypid::regtype::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = ? AND c.relname = 'schema_version' AND a.attname = 'version'",
+            {schema}, [&](const Row& row) { type = row.text(0); }));
   if (type != "bigint") return false;
   for (const std::string& each : options_.own_tables) {
-    MIST_TRY(const bool is_there, has_table(each));
+    MIST_TRY(const bool is_there, has_table(schema, each));
     if (!is_there) return false;
   }
   return true;
 }
 
+// New tables in the first schema would hide ours in a later one, also from programs that run with those.
+Status Database::later_schemas_must_not_be_ours(std::span<const std::string> path) {
+  if (path.empty()) return {};
+  for (const std::string& each : path.subspan(1)) {
+    MIST_TRY(const bool is_ours, is_version_ours(each));
+    if (is_ours)
+      return error(ErrorKind::Invalid, "the search_path leads to the wrong schema of the database {}",
+                   url_.shown())
+          .with_because(fmt::format("its tables are in the schema {}, but the search_path begins with {}",
+                                    each, path.front()))
+          .with_hint(
+              fmt::format("begin the user's search_path with {0} (ALTER ROLE … SET search_path = {0}); "
+                          "for new tables, leave {0} out of it",
+                          each));
+  }
+  return {};
+}
+
 Result<std::int64_t> Database::version() {
-  MIST_TRY(const bool is_there, has_table("schema_version"));
-  if (!is_there) return std::int64_t{0};
-  MIST_TRY(const bool is_ours, is_version_ours());
+  MIST_TRY(const std::vector<std::string> path, search_path());
+  const std::string first = path.empty() ? "" : path.front();
+  MIST_TRY(const bool is_there, has_table(first, "schema_version"));
+  if (!is_there) {
+    MIST_TRY_VOID(later_schemas_must_not_be_ours(path));
+    return std::int64_t{0};
+  }
+  MIST_TRY(const bool is_ours, is_version_ours(first));
   std::vector<std::int64_t> found;
   if (is_ours)
     MIST_TRY_VOID(query("SELECT version FROM schema_version", {},

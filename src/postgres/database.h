@@ -65,7 +65,7 @@ class Database final : public sql::Database {
   Status reading(const std::function<Status()>& work) override;
   Status migrate(std::span<const std::string_view> scripts) override;
   /// Of the schema, which is the first of the search path; 0: it is still without tables of ours. Invalid: it
-  /// is another program's.
+  /// is another program's, or our tables are in a later one.
   Result<std::int64_t> version();
 
  private:
@@ -88,8 +88,10 @@ class Database final : public sql::Database {
   Status connect_to(const Host& host, std::chrono::milliseconds limit);
   Status ready();
   bool is_alive();
-  Result<bool> has_table(std::string_view name);
-  Result<bool> is_version_ours();
+  Result<std::vector<std::string>> search_path();
+  Result<bool> has_table(std::string_view schema, std::string_view name);
+  Result<bool> is_version_ours(std::string_view schema);
+  Status later_schemas_must_not_be_ours(std::span<const std::string> path);
   Status enclosed(const std::string& statements, const std::function<Status()>& work);
   Result<Answer> answer(std::string_view sql, sql::Params params);
   Result<std::string> prepared(std::string_view sql, std::span<const unsigned> types);

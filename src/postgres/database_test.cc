@@ -179,6 +179,32 @@ TEST_F(PostgresTest, AnotherProgramsTableInAnotherSchemaIsNotOurs) {
   EXPECT_TRUE(insert(*database, "a").ok());
 }
 
+TEST_F(PostgresTest, OurTablesInALaterSchemaAreNotReplaced) {
+  const TestServer& server = TestServer::of_program();
+  const auto open = [&](const std::string& path) {
+    auto database =
+        Database::open(server.url("&options=-csearch_path%3D" + path), {.own_tables = {"things"}});
+    EXPECT_TRUE(database.ok()) << database.error().to_line();
+    return *std::move(database);
+  };
+  ASSERT_TRUE(open("public")->script("CREATE SCHEMA kept; CREATE SCHEMA foreign_one").ok());
+  ASSERT_TRUE(open("foreign_one")->script("CREATE TABLE schema_version (version TEXT NOT NULL)").ok());
+  const auto running = open("made_later,kept");
+  ASSERT_TRUE(running->migrate(kScripts).ok());
+  ASSERT_TRUE(insert(*running, "a").ok());
+  ASSERT_TRUE(open("public")->script("CREATE SCHEMA made_later").ok());
+  for (const std::string path : {"made_later,kept", "made_later,foreign_one,kept"}) {
+    const auto database = open(path);
+    EXPECT_FALSE(database->version().ok()) << path;
+    const Status done = database->migrate(kScripts);
+    ASSERT_FALSE(done.ok()) << path;
+    EXPECT_EQ(done.error().kind, ErrorKind::Invalid) << done.error().to_line();
+    EXPECT_EQ(done.error().because,
+              "its tables are in the schema kept, but the search_path begins with made_later");
+  }
+  EXPECT_THAT(names(*running), ElementsAre("a"));
+}
+
 TEST_F(PostgresTest, SeveralMayMigrateAtOnce) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([this] { migrated(); });
