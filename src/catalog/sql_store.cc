@@ -88,6 +88,7 @@ Status SqlStore::create(Random& random) {
   return writing([&](Database& db) -> Status {
     MIST_TRY_VOID(
         db.run("INSERT INTO settings VALUES ('instance', ?) ON CONFLICT DO NOTHING", {random.token(4)}));
+    MIST_TRY_VOID(list_past_yanked(db));
     return end_tests_of_deleted(db, now());
   });
 }
@@ -416,6 +417,18 @@ Status SqlStore::list_again(Database& db, std::int64_t project) const {
              "description = excluded.description, format = excluded.format, state = excluded.state",
              {project, name, version, facts.description, facts.format}));
   MIST_TRY_VOID(db.run(dialect.add_words, {project, name, facts.description, facts.details}));
+  return {};
+}
+
+Status SqlStore::list_past_yanked(Database& db) const {
+  MIST_TRY(const std::int64_t is_first,
+           db.run("INSERT INTO settings VALUES ('listed_past_yanked', '') ON CONFLICT DO NOTHING"));
+  if (is_first == 0) return {};
+  std::vector<std::int64_t> projects;
+  MIST_TRY_VOID(db.query(
+      "SELECT l.project FROM listed l JOIN versions v ON v.id = l.version WHERE v.yanked IS NOT NULL", {},
+      [&](const Row& row) { projects.push_back(row.integer(0)); }));
+  for (const std::int64_t each : projects) MIST_TRY_VOID(list_again(db, each));
   return {};
 }
 

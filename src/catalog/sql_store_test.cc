@@ -759,6 +759,26 @@ TEST_P(StoreTest, AYankedReleaseGivesWayToANewerVersionThatHasNotPassed) {
   EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.0");
 }
 
+TEST_P(StoreTest, AYankedReleaseThatEarlierProgramsListedGivesWayToo) {
+  author("ann");
+  project("etcd");
+  publish("etcd", "1.0.0");
+  NewVersion newer = version("etcd", "1.0.1");
+  newer.facts.description = "something newer";
+  submit(newer);
+  ASSERT_TRUE(store_->finish(lease(), false).ok());
+  const Status as_before = database_.open()->writing([&](sql::Database& db) -> Status {
+    MIST_TRY_VOID(db.run("UPDATE versions SET yanked = 'broken' WHERE version = '1.0.0'"));
+    MIST_TRY_VOID(db.run("DELETE FROM settings WHERE name = 'listed_past_yanked'"));
+    return {};
+  });
+  ASSERT_TRUE(as_before.ok()) << as_before.error().to_line();
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.0");
+  store_ = opened();
+  EXPECT_EQ(store_->search("", {}, {})->items.at(0).version, "1.0.1");
+  EXPECT_THAT(found("newer"), ElementsAre("etcd"));
+}
+
 TEST_P(StoreTest, SearchFindsBeginningsOfWordsAndTakesNothingForAnOperator) {
   author("ann");
   for (const char* each : {"etcd-standalone", "nginx", "postgres"}) {
