@@ -327,10 +327,13 @@ bool Deployment::came_to_nothing(const apply::Execution& execution) const {
     return false;
   for (std::size_t i = 0; i < look_.plan.writes.size(); ++i)
     if (look_.plan.writes[i].kind != apply::ActionKind::Unchanged && execution.left[i].empty()) return false;
-  // Objects that stay may have been given back to whoever had them.
+  // Objects that stay may have been given back to whoever had them. A delete that the server refuses again
+  // changes nothing; one that it accepts does, though a finalizer may hold the object.
   return std::ranges::find(execution.removals, apply::Outcome::Done) == execution.removals.end() &&
-         std::ranges::all_of(look_.plan.removals, [](const apply::PlannedAction& each) {
-           return each.kind == apply::ActionKind::Retain && each.recorded.was_retained;
+         std::ranges::all_of(look_.plan.removals, [this](const apply::PlannedAction& each) {
+           const bool stays = each.kind == apply::ActionKind::Retain ||
+                              (stayed_.contains(each.key) && !held_.contains(each.key));
+           return stays && each.recorded.was_retained;
          });
 }
 
@@ -399,6 +402,7 @@ void Deployment::keep_what_is_not_gone(const std::vector<apply::Removal>& remova
     const apply::ObjectKey& key = removals[position].key;
     report.outcomes[position] = apply::Outcome::NotStarted;
     stayed_.emplace(key, fmt::format("it is being deleted: {}", held.why));
+    held_.insert(key);
     environment_.events.warn(
         fmt::format("{} stays in the record until it is gone: {}", key.display(), held.why));
   }

@@ -96,6 +96,7 @@ class Deployment {
   std::vector<apply::InventoryItem> late_left_;  // late arrivals that are not gone
   std::mutex removing_mutex_;                    // guards what follows while writes are sent
   std::map<apimachinery::ObjectKey, std::string> stayed_;
+  std::set<apimachinery::ObjectKey> held_;     // of `stayed_`: RemovalReport::held
   std::set<apimachinery::ObjectKey> emptied_;  // RemovalReport::emptied
   std::set<apimachinery::ObjectKey> gone_first_;
 };

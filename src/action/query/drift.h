@@ -66,7 +66,7 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
 
 /// Applies what is recorded once more, over whatever others changed. `adopt`: also over objects of the same
 /// name that belong to nobody. There is no new revision when nothing drifted, or when the server refuses to
-/// change anything back.
+/// change anything back and to delete what is left over.
 Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
                                const Context& context);
 

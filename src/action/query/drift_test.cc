@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "action/recover/rollback.h"
 #include "apply/marks.h"
 #include "package/objects.h"
 #include "release/store.h"
@@ -39,13 +40,16 @@ spec: {ttlSecondsAfterFinished: 0}
 class DriftTest : public ::testing::Test {
  protected:
   DriftTest() {
-    const Render render = [this](const ReleaseState&) -> Result<RenderedRelease> {
-      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", std::string(kObjects)}}, events));
-      return RenderedRelease{{"test:1", "test", "1", "sha256:1"}, Value::object(), std::move(objects)};
-    };
-    const auto report = deploy(environment(), id, install_intent(render), {}, Context());
+    const auto report =
+        deploy(environment(), id, install_intent(rendering(std::string(kObjects))), {}, Context());
     EXPECT_TRUE(report.ok()) << report.error().to_line();
     cluster.clear_calls();
+  }
+  Render rendering(std::string yaml) {
+    return [this, yaml = std::move(yaml)](const ReleaseState&) -> Result<RenderedRelease> {
+      MIST_TRY(auto objects, package::parse_objects({{"all.yaml", yaml}}, events));
+      return RenderedRelease{{"test:1", "test", "1", "sha256:1"}, Value::object(), std::move(objects)};
+    };
   }
   Environment environment() { return {cluster, clock, random, events, "tester"}; }
   DriftReport drifted() {
@@ -53,6 +57,7 @@ class DriftTest : public ::testing::Test {
     EXPECT_TRUE(report.ok()) << report.error().to_line();
     return *std::move(report);
   }
+  std::size_t revisions() { return release::Store(cluster).list_revisions(id, Context())->size(); }
   // As somebody with an editor would.
   void edit(std::string_view kind, std::string_view name, const std::function<void(Value&)>& change) {
     Value object = *cluster.find(kind, "default", name);
@@ -175,7 +180,6 @@ TEST_F(DriftTest, RepairPutsEverythingBackAsANewRevisionAndOnlyOnce) {
 
 // As a policy does: the write decides, each time.
 TEST_F(DriftTest, ARepairThatTheServerRefusesAsAWholeLeavesNoRevision) {
-  const auto revisions = [&] { return release::Store(cluster).list_revisions(id, Context())->size(); };
   edit("ConfigMap", "settings", [](Value& settings) { settings["data"].set("color", "red"); });
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || call.dry_run || call.key.name != "settings") return std::nullopt;
@@ -206,6 +210,43 @@ TEST_F(DriftTest, ARepairThatTheServerRefusesAsAWholeLeavesNoRevision) {
   const auto whole = fix_drift(environment(), id, false, Context());
   ASSERT_TRUE(whole.ok()) << whole.error().to_line();
   EXPECT_EQ(whole->revision, 2);
+  EXPECT_THAT(drifted().found, IsEmpty());
+}
+
+// A rollback left it.
+TEST_F(DriftTest, WhatTheServerAlwaysForbidsToDeleteLeavesNoRevision) {
+  const std::string extra =
+      "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: extra, namespace: default}}\n";
+  const auto upgraded =
+      deploy(environment(), id, upgrade_intent(rendering(std::string(kObjects) + extra)), {}, Context());
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "delete" || call.key.name != "extra") return std::nullopt;
+    return testing::api_refusal(ErrorKind::Forbidden, "cannot delete",
+                                "admission webhook \"usages.example.com\" denied the request: in use");
+  });
+  const Environment world = environment();
+  const Context context;
+  const auto back = deploy(world, id, rollback_intent(world, {}, context), {}, context);
+  ASSERT_TRUE(back.ok()) << back.error().to_line();
+  ASSERT_EQ(back->revision, 2);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(drifted().count(DriftKind::LeftOver), 1u);
+    const auto fixed = fix_drift(environment(), id, false, Context());
+    ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
+    EXPECT_FALSE(fixed->changed);
+    EXPECT_EQ(fixed->revision, 2);
+    EXPECT_EQ(fixed->left().size(), 1u);
+    EXPECT_EQ(revisions(), 3u);
+  }
+  edit("ConfigMap", "extra",
+       [](Value& object) { object["metadata"].set("finalizers", Value::array({"example.com/held"})); });
+  cluster.set_before({});
+  const auto begun = fix_drift(environment(), id, false, Context());
+  ASSERT_TRUE(begun.ok()) << begun.error().to_line();
+  EXPECT_TRUE(begun->changed) << "it is being deleted now";
+  EXPECT_EQ(begun->revision, 3);
+  EXPECT_TRUE(begun->left().empty());
   EXPECT_THAT(drifted().found, IsEmpty());
 }
 

@@ -80,7 +80,7 @@ struct RecordedAction {
   bool adopted = false;       ///< it was there before this life of the release: not all of it may be ours
   bool fields_taken = false;
   std::string taken_from = {};
-  bool was_retained = false;  ///< of retains: an earlier revision left it already
+  bool was_retained = false;  ///< of removals: an earlier revision left it already
   bool ended = false;
   bool left = false;  ///< of unchanged objects: it differs and can't be changed back (left_as_is.h)
   std::vector<ServerMade> server_made = {};  ///< when it was last applied, or asked about
