@@ -4,7 +4,9 @@
 #include <array>
 #include <map>
 
+#include "action/deploy/recorded_options.h"
 #include "action/recover/labelled.h"
+#include "apply/plan/hooks.h"
 #include "base/text.h"
 #include "kube/api_down.h"
 #include "release/command_text.h"
@@ -58,6 +60,12 @@ Status add_namespaces(const Environment& environment, std::vector<Revision>& rev
   return {};
 }
 
+// An object as it was rendered may lack the namespace that it got.
+bool may_be(const apimachinery::ObjectKey& rendered, const apimachinery::ObjectKey& key) {
+  return rendered.group_kind == key.group_kind && rendered.name == key.name &&
+         (rendered.ns.empty() || rendered.ns == key.ns);
+}
+
 }  // namespace
 
 std::vector<InventoryItem> ReleaseState::owned() const {
@@ -107,14 +115,23 @@ std::set<apimachinery::ObjectKey> ReleaseState::adopted_in_vain() const {
 
 std::set<apimachinery::ObjectKey> ReleaseState::hooks_never_run() const {
   std::set<apimachinery::ObjectKey> keys;
-  if (!deployed) return keys;
-  for (const InventoryItem& item : deployed->inventory)
-    if (apply::is_only_named(item)) keys.insert(item.key);
-  for (const InventoryItem& item : deployed->inventory)
-    if (!apply::is_only_named(item)) keys.erase(item.key);
-  for (const Revision& revision : unfinished)
+  if (deployed_lost) return keys;
+  const auto name = [&](const Revision& revision) {
     for (const InventoryItem& item : revision.inventory)
-      if (item.revision == revision.number) keys.erase(item.key);
+      if (apply::is_only_named(item)) keys.insert(item.key);
+    for (const InventoryItem& item : revision.inventory)
+      if (!apply::is_only_named(item)) keys.erase(item.key);
+  };
+  if (deployed) {
+    name(*deployed);
+  } else {
+    for (const Revision& revision : unfinished) name(revision);
+  }
+  // One that was to run and is only named all the same found nothing: what is there now may be of that run.
+  for (const Revision& revision : unfinished) {
+    for (const apply::HookRun& run : apply::hook_runs(revision.hooks, recorded_hooks(revision.options)))
+      std::erase_if(keys, [&](const auto& key) { return may_be(run.rendered.object.key(), key); });
+  }
   return keys;
 }
 

@@ -74,7 +74,8 @@ struct ReleaseState {
   /// Objects adopted by revisions that never were deployed, and that the deployed one doesn't have: nobody
   /// ever had them as the release's, so no verb deletes them. Empty where the deployed revision is lost.
   std::set<apimachinery::ObjectKey> adopted_in_vain() const;
-  /// Hooks that the deployed revision only names, and that no later one began.
+  /// Hooks that the deployed revision only names, and that no later one was to run. Where none was ever
+  /// deployed: that the unfinished ones only name. Empty where the deployed revision is lost.
   std::set<apimachinery::ObjectKey> hooks_never_run() const;
   /// The number that the next revision gets.
   int next_revision() const;

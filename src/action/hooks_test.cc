@@ -348,7 +348,7 @@ TEST_F(HooksTest, ASecretOfAnEarlierLifeIsNotReplaced) {
   const std::string uid = uid_of("Secret", "key");
   const auto lose_record = [&] {
     cluster.drop({{"", "Secret"}, "default", apply::anchor_name(id)});
-    for (const int number : {0, 1})
+    for (const int number : {0, 1, 2, 3})
       cluster.drop({{"", "Secret"}, "default", release::revision_name(id, number)});
   };
   lose_record();
@@ -361,10 +361,26 @@ TEST_F(HooksTest, ASecretOfAnEarlierLifeIsNotReplaced) {
   lose_record();
   ASSERT_TRUE(install_now(config_map("a") + yaml, {.no_hooks = true}).ok());
   ASSERT_TRUE(upgrade_now(config_map("a", "y") + yaml, {.no_hooks = true}).ok());
-  for (const std::string value : {"z", "zz"}) {
-    const auto upgraded = upgrade_now(config_map("a", value) + yaml);
-    ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
-    EXPECT_EQ(uid_of("Secret", "key"), uid);
+  const auto expect_it_stays = [&] {
+    for (const std::string value : {"z", "zz"}) {
+      const auto upgraded = upgrade_now(config_map("a", value) + yaml);
+      ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
+      EXPECT_EQ(uid_of("Secret", "key"), uid);
+    }
+  };
+  expect_it_stays();
+  // So does that of one that failed, and the next install may run it or not.
+  for (const bool no_hooks : {false, true}) {
+    lose_record();
+    cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "apply" || call.dry_run || call.key.name != "a") return std::nullopt;
+      return error(ErrorKind::Forbidden, "not now");
+    });
+    ASSERT_FALSE(install_now(config_map("a") + yaml, {.no_hooks = true}).ok());
+    cluster.set_before({});
+    const auto installed = install_now(config_map("a") + yaml, {.no_hooks = no_hooks});
+    ASSERT_TRUE(installed.ok()) << installed.error().to_line();
+    expect_it_stays();
   }
 }
 
@@ -383,6 +399,21 @@ TEST_F(HooksTest, ASecretWhoseMakingWasNotAnsweredIsNoneOfAnEarlierLife) {
   const auto undone = recover(environment(), id, {.undo = true, .deploy = {}}, Context());
   ASSERT_TRUE(undone.ok()) << undone.error().to_line();
   ASSERT_TRUE(upgrade_now(config_map("a", "z") + yaml).ok());
+  EXPECT_NE(uid_of("Secret", "key"), uid);
+}
+
+// The record of the first install doesn't tell whether its hook ran, but that it was to run.
+TEST_F(HooksTest, NorIsOneThatAFirstInstallMade) {
+  const std::string yaml = secret_hook("pre-install,pre-upgrade");
+  cluster.set_after([](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.dry_run || call.key.name != "key") return std::nullopt;
+    return error(ErrorKind::Forbidden, "the answer is lost");
+  });
+  ASSERT_FALSE(install_now(config_map("a") + yaml).ok());
+  cluster.set_after({});
+  ASSERT_TRUE(install_now(config_map("a") + yaml).ok());
+  const std::string uid = uid_of("Secret", "key");
+  ASSERT_TRUE(upgrade_now(config_map("a", "y") + yaml).ok());
   EXPECT_NE(uid_of("Secret", "key"), uid);
 }
 
