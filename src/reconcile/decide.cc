@@ -583,9 +583,9 @@ class Reconciler {
           survey_.of(node).made == Facts::Made::Yes)
         continue;
       // A value that can't be read now may be there. One that is known to be missing, or that nobody asks for
-      // before another workload is ready, may be missing for ever.
+      // before another workload is ready, may be missing for ever. Of both, the former counts.
       const Facts& facts = survey_.of(node);
-      const bool fails = facts.made == Facts::Made::Failed || (!facts.known && !facts.waits_to_ask);
+      const bool fails = facts.made == Facts::Made::Failed || facts.is_unread();
       Maker& maker = makers_->emplace_back(Maker{told(node).name, fails});
       maker.ids = ids_to_come(node);
       if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, world_);

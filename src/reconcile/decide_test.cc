@@ -541,21 +541,25 @@ sequence: [{{from: secret, to: db, until: present, extract: {{address: data.pass
   const blueprint::Node& told(std::string_view node) const {
     return blueprint.nodes()[*blueprint.node_called(node)];
   }
-  // db needs a value that secret answers over HTTP once web is ready.
-  void describe_question() {
-    describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {all: own, secret: http, address: value, db: own}
+  // db needs a value that secret answers over HTTP once web is ready, unless it has other edges.
+  static constexpr std::string_view kFromAnswer =
+      "  - {from: address, to: db, until: present, extract: {address: '.'}}\n";
+  void describe_question(std::string_view edges_into_db = kFromAnswer) {
+    describe(fmt::format(R"(
+kind: {{group: example.com, version: v1, kind: App}}
+nodes: {{all: own, secret: http, address: value, plain: own, hidden: own, db: own}}
 also:
-  - {from: instance, to: all}
-  - {from: instance, to: secret}
-  - {from: instance, to: address}
-  - {from: instance, to: db}
+  - {{from: instance, to: all}}
+  - {{from: instance, to: secret}}
+  - {{from: instance, to: address}}
+  - {{from: instance, to: plain}}
+  - {{from: instance, to: hidden}}
+  - {{from: instance, to: db}}
 sequence:
-  - {from: all, to: secret, contract: true}
-  - {from: secret, to: address, extract: {answer: address}}
-  - {from: address, to: db, until: present, extract: {address: '.'}}
-)");
+  - {{from: all, to: secret, contract: true}}
+  - {{from: secret, to: address, extract: {{answer: address}}}}
+{})",
+                         edges_into_db));
   }
 
   std::vector<std::string> makes = {"web", "db"};
@@ -624,6 +628,24 @@ TEST_F(MovedObjectTest, OfWhatOnlyRunsGoesIfAValueForItsMakerIsNotAskedForBefore
   expect_it_goes();
   EXPECT_EQ(report("secret").detail, "waits for all: it isn't ready");
   EXPECT_EQ(report("db").waits_on, "address");
+}
+
+// The first value isn't asked for yet, the second is known to be missing, and the third may be there.
+TEST_F(MovedObjectTest, OfWhatOnlyRunsStaysForAValueThatCannotBeReadInWhateverOrder) {
+  std::vector<std::string> edges{std::string(kFromAnswer),
+                                 "  - {from: plain, to: db, until: present, extract: {one: data.one}}\n",
+                                 "  - {from: hidden, to: db, until: present, extract: {two: data.two}}\n"};
+  std::ranges::sort(edges);
+  is_a("apps/v1", "Deployment");
+  is_ready = false;
+  unseen = "hidden";
+  do {
+    describe_question(edges[0] + edges[1] + edges[2]);
+    for (int round = 0; round < 3; ++round) carry_out(play());
+    EXPECT_THAT(deleted, IsEmpty()) << "first " << edges[0];
+  } while (std::ranges::next_permutation(edges).found);
+  unseen.clear();
+  expect_it_goes();
 }
 
 TEST_F(MovedObjectTest, OfWhatOnlyRunsStaysUntilItIsKnownThatNobodyAnswersForItsMaker) {

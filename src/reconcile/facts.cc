@@ -223,6 +223,7 @@ bool Survey::gather(graph::Node node, Value& environment) {
         facts.waits_to_ask = !facts.known && !edge.cyclic && facts_[edge.from].waits_to_ask;
         facts.why = is_wanted ? why_missing(edge, each)
                               : fmt::format("the node {}, whose values it needs, is not wanted", source.name);
+        facts.needs_unread = needs_unread(node);
         return false;
       }
       environment.set(each.name, **std::move(value));
@@ -238,6 +239,20 @@ bool Survey::gather(graph::Node node, Value& environment) {
       for (const Member& member : facts_[edge.from].members) facts.uses.insert(member.id.text());
   }
   return true;
+}
+
+// Of all its edges: the first value that is missing tells nothing of the others.
+bool Survey::needs_unread(graph::Node node) const {
+  for (const std::size_t i : blueprint_.edges_into(node)) {
+    const SequenceEdge& edge = blueprint_.sequence()[i];
+    if (wanted_[edge.from] == Truth::False) continue;
+    const bool is_unread = edge.cyclic ? !is_known(edge) : facts_[edge.from].is_unread();
+    for (const Extraction& each : edge.extract) {
+      const auto value = given(edge, each);
+      if (!value.ok() || (!*value && is_unread)) return true;
+    }
+  }
+  return false;
 }
 
 std::string Survey::why_missing(const SequenceEdge& edge, const Extraction& extraction) const {

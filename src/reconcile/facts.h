@@ -52,6 +52,9 @@ struct Facts {
   /// Not known only because an HTTP node, this one or one whose value it needs, isn't asked before another
   /// node is there or ready, which may never be.
   bool waits_to_ask = false;
+  /// Its function can't be called: whatever else is missing, it needs a value that can't be read now and may
+  /// be there, or that can't be taken as its edge says.
+  bool needs_unread = false;
   std::optional<Value> live;   ///< what edges extract from: the object, a list of them, or a value
   std::set<std::string> uses;  ///< of which own objects its input has values: Recorded::uses
   std::string hash;            ///< of all members
@@ -62,6 +65,9 @@ struct Facts {
   /// The node before it because of which it isn't made, or nothing new may be written.
   std::optional<graph::Node> waits_on = {};
   HttpAnswer answer = {};  ///< of an HTTP node
+
+  /// Whether what it is, or a value that it needs, can't be read now and may be there.
+  bool is_unread() const { return needs_unread || (!known && !waits_to_ask); }
 };
 
 class Survey {
@@ -106,6 +112,7 @@ class Survey {
  private:
   void look_at(graph::Node node);
   bool gather(graph::Node node, Value& environment);
+  bool needs_unread(graph::Node node) const;
   Result<std::optional<Value>> given(const blueprint::SequenceEdge& edge,
                                      const blueprint::Extraction& extraction) const;
   Result<std::optional<Value>> extracted(const blueprint::SequenceEdge& edge,
