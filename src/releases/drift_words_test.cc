@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/api_refusal.h"
 #include "testing/release_world.h"
 
 namespace mist::releases {
@@ -60,6 +61,22 @@ class DriftWordsTest : public testing::ReleaseWorld {
       return error(kind, "cannot {} {}", verb, name).with_because("admission webhook \"w\" says no");
     });
   }
+  /// Of two that were edited, where that is the answer to the write of the one.
+  void leaves_one(ErrorKind kind) {
+    edit("one");
+    edit("two");
+    refuse("one", "apply", kind);
+    const action::DriftReport before = drifted();
+    EXPECT_THAT(drift_words(before), StartsWith("2 objects"));
+    const std::string left = left_words(before, fixed());
+    EXPECT_THAT(left, AllOf(StartsWith("1 object changed by others: ConfigMap default/one"),
+                            HasSubstr("; ConfigMap default/one is left as it is: "), HasSubstr("says no"),
+                            Not(HasSubstr("default/two"))));
+    // The next look says no more than that.
+    const std::string after = drift_words(drifted());
+    EXPECT_TRUE(tells_drift(left, after)) << left << "\n" << after;
+    EXPECT_FALSE(tells_drift(drift_words(before), after));
+  }
 };
 
 TEST_F(DriftWordsTest, AFixThatLeavesNothingSaysNothing) {
@@ -72,20 +89,19 @@ TEST_F(DriftWordsTest, AFixThatLeavesNothingSaysNothing) {
   EXPECT_EQ(drift_words(drifted()), "");
 }
 
-TEST_F(DriftWordsTest, ARefusedWriteIsLeft) {
+TEST_F(DriftWordsTest, ARefusedWriteIsLeft) { leaves_one(ErrorKind::Invalid); }
+
+TEST_F(DriftWordsTest, AWriteThatAdmissionDeniesIsLeft) { leaves_one(ErrorKind::Forbidden); }
+
+TEST_F(DriftWordsTest, AWriteWithoutTheRightToItFails) {
   edit("one");
-  edit("two");
-  refuse("one", "apply", ErrorKind::Invalid);
-  const action::DriftReport before = drifted();
-  EXPECT_THAT(drift_words(before), StartsWith("2 objects"));
-  const std::string left = left_words(before, fixed());
-  EXPECT_THAT(left, AllOf(StartsWith("1 object changed by others: ConfigMap default/one"),
-                          HasSubstr("; ConfigMap default/one is left as it is: "), HasSubstr("says no"),
-                          Not(HasSubstr("default/two"))));
-  // The next look says no more than that.
-  const std::string after = drift_words(drifted());
-  EXPECT_TRUE(tells_drift(left, after)) << left << "\n" << after;
-  EXPECT_FALSE(tells_drift(drift_words(before), after));
+  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.key.name != "one" || call.verb != "apply" || call.dry_run) return std::nullopt;
+    return testing::api_refusal(ErrorKind::Forbidden, "cannot apply",
+                                "configmaps \"one\" is forbidden: User \"web\" cannot patch resource "
+                                "\"configmaps\" in API group \"\" in the namespace \"default\"");
+  });
+  EXPECT_FALSE(action::fix_drift(environment(), id, false, Context()).ok());
 }
 
 TEST_F(DriftWordsTest, ARefusedDeleteIsLeft) {

@@ -28,8 +28,8 @@ struct ExecuteOptions {
   /// Deletes one of Plan::removals before its turn: a policy or webhook that refuses a write (own_gates.h).
   /// From any thread, once for each. Without it, such a refusal stands.
   std::function<Status(const PlannedAction&)> delete_gate = {};
-  /// An object that the server finds invalid is left as it is, if it is there and ours; everything else
-  /// continues (left_as_is.h).
+  /// An object that the server finds invalid, or that admission denies to change, is left as it is, if it is
+  /// there and ours; everything else continues (left_as_is.h).
   bool leave_refused = false;
   bool urgent = false;  ///< somebody waits until all is ready: what takes long to become so begins first
   /// Called once all ordinary objects are written, before the hooks that come after them; not if there are

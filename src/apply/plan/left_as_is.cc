@@ -46,6 +46,11 @@ void leave_unserved(Plan& plan, const LiveState& live) {
   }
 }
 
+// For what the object would be, or by admission, whatever status that answers with; not for want of rights.
+bool is_refused(const Error& failure) {
+  return failure.kind == ErrorKind::Invalid || (kube::is_denied(failure) && !kube::is_without_right(failure));
+}
+
 }  // namespace
 
 void leave(PlannedAction& action, std::string_view why) {
@@ -80,7 +85,7 @@ void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules) {
 
 bool may_be_left(const Plan& plan, const PlannedAction& action, const Error& failure) {
   return action.kind == ActionKind::Update && !action.live.unreadable && !action.uid.empty() &&
-         !plan.is_hook(action) && failure.kind == ErrorKind::Invalid &&
+         !plan.is_hook(action) && is_refused(failure) &&
          !redefined_kinds(plan).contains(action.key.group_kind);
 }
 

@@ -20,7 +20,8 @@ void leave_refused(Plan& plan, const LiveState& live, const PlanRules& rules);
 
 /// For what the server refused only when it was written: what leave_refused() would have made of it.
 void leave(PlannedAction& action, std::string_view why);
-/// Whether this failure of a write may be answered by leaving the object.
+/// Whether this failure of a write may be answered by leaving the object: the server finds it invalid, or
+/// admission denies it. Without the right to write it, all fails.
 bool may_be_left(const Plan& plan, const PlannedAction& action, const Error& failure);
 
 std::size_t count_left(const Plan& plan);
