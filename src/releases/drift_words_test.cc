@@ -40,7 +40,7 @@ class DriftWordsTest : public testing::ReleaseWorld {
     return *std::move(report);
   }
   action::DeployReport fixed() {
-    auto report = action::fix_drift(environment(), id, false, Context());
+    auto report = action::fix_drift(environment(), id, {}, Context());
     EXPECT_TRUE(report.ok()) << report.error().to_line();
     return *std::move(report);
   }
@@ -101,7 +101,7 @@ TEST_F(DriftWordsTest, AWriteWithoutTheRightToItFails) {
                                 "configmaps \"one\" is forbidden: User \"web\" cannot patch resource "
                                 "\"configmaps\" in API group \"\" in the namespace \"default\"");
   });
-  EXPECT_FALSE(action::fix_drift(environment(), id, false, Context()).ok());
+  EXPECT_FALSE(action::fix_drift(environment(), id, {}, Context()).ok());
 }
 
 TEST_F(DriftWordsTest, ARefusedDeleteIsLeft) {

@@ -525,7 +525,8 @@ class Visit {
       events_.warn(*report.drifted);
     }
     if (spec_.on_drift == OnDrift::Warn) return says(report);
-    const auto fixed = action::fix_drift(here, spec_.release, spec_.adopt, context_);
+    const auto fixed = action::fix_drift(here, spec_.release,
+                                         {.adopt = spec_.adopt, .history_max = spec_.history}, context_);
     if (!fixed.ok()) return fails(reason::kFailed, fixed.error());
     report.message = deployed_words(state.deployed->package, fixed->revision);
     report.deployed->revision = fixed->revision;

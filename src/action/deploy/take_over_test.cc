@@ -988,7 +988,7 @@ TEST_F(TakeOverTest, TheSourceIsUndoneRolledBackAndRepairedWithoutIt) {
   auto edited = *cluster.find("ConfigMap", "default", "edited");
   edited["data"].set("a", "2");
   cluster.put(edited, "kubectl-edit");
-  const auto repaired = fix_drift(environment(), theirs, false, Context());
+  const auto repaired = fix_drift(environment(), theirs, {}, Context());
   ASSERT_TRUE(repaired.ok()) << repaired.error().to_line();
   EXPECT_EQ(value("edited"), "1");
 
@@ -1023,7 +1023,7 @@ spec:
   install_theirs(kTheirs + with_kind);
   ASSERT_TRUE(install_now(kTaken, taking()).ok());
   cluster.drop({{"example.com", "Toy"}, "default", "bear"});
-  const auto repaired = fix_drift(environment(), theirs, false, Context());
+  const auto repaired = fix_drift(environment(), theirs, {}, Context());
   ASSERT_TRUE(repaired.ok()) << repaired.error().to_line();
   EXPECT_TRUE(cluster.has("Toy.example.com", "default", "bear"));
   EXPECT_TRUE(cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "toys.example.com"));

@@ -212,12 +212,13 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   return report;
 }
 
-Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
-                               const Context& context) {
+Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id,
+                               const FixOptions& fix, const Context& context) {
   DeployOptions options;
   options.allowed.force_conflicts = true;
-  options.allowed.adopt = adopt;
-  options.allowed.leave_fields = !adopt;
+  options.allowed.adopt = fix.adopt;
+  options.allowed.leave_fields = !fix.adopt;
+  options.history_max = fix.history_max;
   Intent intent = reapply_intent();
   intent.leaves_refused = true;
   return deploy(environment, id, intent, options, context);

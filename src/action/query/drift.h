@@ -64,10 +64,14 @@ struct DriftReport {
 Result<DriftReport> drift(const Environment& environment, const release::ReleaseId& id,
                           const Context& context);
 
-/// Applies what is recorded once more, over whatever others changed. `adopt`: also over objects of the same
-/// name that belong to nobody. There is no new revision when nothing drifted, or when the server refuses to
-/// change anything back and to delete what is left over.
-Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id, bool adopt,
-                               const Context& context);
+struct FixOptions {
+  bool adopt = false;  ///< also over objects of the same name that belong to nobody
+  int history_max = DeployOptions().history_max;  ///< as there: a fix is a revision
+};
+
+/// Applies what is recorded once more, over whatever others changed. There is no new revision when nothing
+/// drifted, or when the server refuses to change anything back and to delete what is left over.
+Result<DeployReport> fix_drift(const Environment& environment, const release::ReleaseId& id,
+                               const FixOptions& fix, const Context& context);
 
 }  // namespace mist::action

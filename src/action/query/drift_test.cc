@@ -144,7 +144,7 @@ TEST_F(DriftTest, AJobThatRemovedItselfIsNoDrift) {
   cluster.drop({{"batch", "Job"}, "default", "once"});
   EXPECT_FALSE(drifted().drifted(false));
   EXPECT_FALSE(drifted().drifted(true));
-  const auto fixed = fix_drift(environment(), id, false, Context());
+  const auto fixed = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
   EXPECT_FALSE(fixed->changed);
 }
@@ -156,8 +156,8 @@ TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {
                              {"metadata", Value::object({{"name", "settings"}, {"namespace", "default"}})}}));
   ASSERT_EQ(drifted().found.size(), 1u);
   EXPECT_EQ(drifted().found[0].kind, DriftKind::NotOurs);
-  EXPECT_FALSE(fix_drift(environment(), id, false, Context()).ok());
-  const auto fixed = fix_drift(environment(), id, true, Context());
+  EXPECT_FALSE(fix_drift(environment(), id, {}, Context()).ok());
+  const auto fixed = fix_drift(environment(), id, {.adopt = true}, Context());
   ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
   EXPECT_THAT(drifted().found, IsEmpty());
 }
@@ -165,17 +165,30 @@ TEST_F(DriftTest, AnotherObjectOfTheSameNameIsNotOurs) {
 TEST_F(DriftTest, RepairPutsEverythingBackAsANewRevisionAndOnlyOnce) {
   edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
   cluster.drop({{"", "ConfigMap"}, "default", "settings"});
-  const auto fixed = fix_drift(environment(), id, false, Context());
+  const auto fixed = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
   EXPECT_EQ(fixed->revision, 1);
   EXPECT_EQ(*cluster.find("Deployment.apps", "default", "web")->at_path({"spec", "replicas"}), Value(3));
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "settings"));
   EXPECT_THAT(drifted().found, IsEmpty());
   cluster.clear_calls();
-  const auto again = fix_drift(environment(), id, false, Context());
+  const auto again = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(again.ok());
   EXPECT_FALSE(again->changed);
   EXPECT_EQ(cluster.writes(), 0u);
+}
+
+TEST_F(DriftTest, ARepairKeepsAsManyRevisionsAsItIsTold) {
+  const auto fixes = [&](int max) {
+    edit("ConfigMap", "settings", [](Value& settings) { settings["data"].set("color", "red"); });
+    const auto fixed = fix_drift(environment(), id, {.history_max = max}, Context());
+    ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
+    ASSERT_TRUE(fixed->changed);
+  };
+  for (int i = 0; i < 12; ++i) fixes(0);
+  EXPECT_EQ(release::Store(cluster).list_revisions(id, Context())->size(), 13u);
+  fixes(3);
+  EXPECT_EQ(release::Store(cluster).list_revisions(id, Context())->size(), 3u);
 }
 
 // As a policy does: the write decides, each time.
@@ -186,7 +199,7 @@ TEST_F(DriftTest, ARepairThatTheServerRefusesAsAWholeLeavesNoRevision) {
     return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "it stays red");
   });
   for (int round = 0; round < 2; ++round) {
-    const auto fixed = fix_drift(environment(), id, false, Context());
+    const auto fixed = fix_drift(environment(), id, {}, Context());
     ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
     EXPECT_FALSE(fixed->changed);
     EXPECT_EQ(fixed->revision, 0);
@@ -201,13 +214,13 @@ TEST_F(DriftTest, ARepairThatTheServerRefusesAsAWholeLeavesNoRevision) {
   EXPECT_TRUE(state->unfinished.empty());
   // Other drift is repaired, as a revision.
   edit("Deployment.apps", "web", [](Value& web) { web["spec"].set("replicas", 7); });
-  const auto other = fix_drift(environment(), id, false, Context());
+  const auto other = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(other.ok()) << other.error().to_line();
   EXPECT_TRUE(other->changed);
   EXPECT_EQ(other->revision, 1);
   EXPECT_EQ(other->left().size(), 1u);
   cluster.set_before({});
-  const auto whole = fix_drift(environment(), id, false, Context());
+  const auto whole = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(whole.ok()) << whole.error().to_line();
   EXPECT_EQ(whole->revision, 2);
   EXPECT_THAT(drifted().found, IsEmpty());
@@ -265,7 +278,7 @@ TEST_F(DriftTest, WhatMayNotBeReadIsUnknownAndCountsOnlyIfAskedFor) {
   EXPECT_TRUE(report.drifted(true));
   edit("ConfigMap", "settings", [](Value& object) { object["data"].set("color", "red"); });
   EXPECT_TRUE(drifted().drifted(false)) << "what can be seen is still compared";
-  const auto fixed = fix_drift(environment(), id, false, Context());
+  const auto fixed = fix_drift(environment(), id, {}, Context());
   ASSERT_FALSE(fixed.ok());
   EXPECT_EQ(fixed.error().kind, ErrorKind::Forbidden);
   EXPECT_EQ(cluster.writes(), 0u);

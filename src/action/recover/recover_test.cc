@@ -539,12 +539,12 @@ TEST_F(RecoverTest, RollbackLeavesWhatTheServerRefusesAndEverybodyIsTold) {
   ASSERT_TRUE(again.ok()) << again.error().to_line();
   EXPECT_FALSE(again->changed);
   EXPECT_EQ(left(*again), "shared");
-  const auto fixed = fix_drift(environment(), id, false, Context());
+  const auto fixed = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
   EXPECT_EQ(left(*fixed), "shared");
   // And when the server takes it, it is as recorded.
   cluster.set_before({});
-  const auto done = fix_drift(environment(), id, false, Context());
+  const auto done = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(done.ok()) << done.error().to_line();
   EXPECT_EQ(left(*done), "");
   EXPECT_EQ(text("shared"), "first");

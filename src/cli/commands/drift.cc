@@ -100,8 +100,8 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
   for (view::DriftOutcome& outcome : outcomes) {
     if (!outcome.report || !outcome.report->drifted(strict)) continue;
     if (invocation.enabled("fix") && outcome.report->drifted(false)) {
-      auto fixed =
-          action::fix_drift(cluster.environment, outcome.id, invocation.enabled("adopt"), world.context);
+      auto fixed = action::fix_drift(cluster.environment, outcome.id, {.adopt = invocation.enabled("adopt")},
+                                     world.context);
       outcome.fixing = true;
       if (fixed.ok())
         take_fix(outcome, *fixed);
