@@ -76,6 +76,17 @@ def an_operator_is_installed_and_given_rights_as_its_page_says(t):
 
 
 @test
+def an_upgrade_turns_sharding_on_and_off(t):
+    git_registry(t)
+    t.run("registry", "add", "local", "-g", f"file://{t.dir / 'packages.git'}")
+    arguments = ["-p", "local/examples/mistletoe-operator:0.1.0", "-s", "image=operator:1", "-q"]
+    t.run("install", "operator", *arguments)
+    for sharding, strategy in ((True, {"type": "Recreate"}), (False, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}})):
+        t.run("upgrade", "operator", *arguments, "-s", f"sharding={str(sharding).lower()}")
+        equal(t.kube.get("Deployment", t.ns, "operator")["spec"]["strategy"], strategy)
+
+
+@test
 def a_new_blueprint_runs_as_its_readme_says(t):
     site = Site(t, "examples/blueprints/starter/README.md", "readme-app")
     site.run("mistctl blueprint init web-app")

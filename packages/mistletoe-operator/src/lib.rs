@@ -157,6 +157,15 @@ mod tests {
     }
 
     #[test]
+    fn all_of_its_strategy_is_its_own() {
+        let strategy = |sharding: bool| {
+            object(&rendered(json!({ "sharding": sharding })).unwrap(), "deployment.yaml")["spec"]["strategy"].clone()
+        };
+        assert_eq!(strategy(false)["rollingUpdate"], json!({ "maxSurge": "25%", "maxUnavailable": "25%" }));
+        assert_eq!(strategy(true), json!({ "type": "Recreate" }));
+    }
+
+    #[test]
     fn one_replica_has_no_disruption_budget() {
         assert!(rendered(json!({ "replicas": 1 })).unwrap().file("disruption-budget.yaml").is_none());
         assert!(rendered(json!({})).unwrap().file("disruption-budget.yaml").is_some());

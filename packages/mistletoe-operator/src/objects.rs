@@ -131,21 +131,26 @@ pub fn deployment(inputs: &Inputs) -> Value {
     if let Some(class) = &inputs.priority_class_name {
         spec["priorityClassName"] = class.as_str().into();
     }
-    let mut deployment = json!({
+    json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": app(inputs).metadata(&inputs.name),
         "spec": {
             "replicas": inputs.replicas,
             "selector": { "matchLabels": app(inputs).selector() },
+            "strategy": strategy(inputs),
             "template": { "metadata": { "labels": app(inputs).labels() }, "spec": spec },
         },
-    });
+    })
+}
+
+/// A leader of before doesn't know of replicas that share, nor they of it. Without sharding it is what the server fills in,
+/// written out: a default belongs to nobody, so it would stay beside `Recreate`, which allows none.
+fn strategy(inputs: &Inputs) -> Value {
     if inputs.sharding {
-        // A leader of before doesn't know of replicas that share, nor they of it.
-        deployment["spec"]["strategy"] = json!({ "type": "Recreate" });
+        return json!({ "type": "Recreate" });
     }
-    deployment
+    json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": "25%" } })
 }
 
 fn container(inputs: &Inputs) -> Value {
