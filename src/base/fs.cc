@@ -225,11 +225,19 @@ bool HostFileSystem::is_directory(const Path& path) const {
 }
 
 Result<FileLock> FileLock::acquire(const Path& path, const Context& context) {
+  return take(path, LOCK_EX, context);
+}
+
+Result<FileLock> FileLock::share(const Path& path, const Context& context) {
+  return take(path, LOCK_SH, context);
+}
+
+Result<FileLock> FileLock::take(const Path& path, int operation, const Context& context) {
   while (true) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd) return errno_error("lock", path, errno);
     // flock can't take a deadline; locks are held for milliseconds, so a short sleep between tries is cheap.
-    while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    while (::flock(fd.get(), operation | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("lock", path, errno);
       MIST_TRY_VOID(context.check().in(fmt::format("while waiting for the lock {}", path.string())));
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -82,10 +82,13 @@ class HostFileSystem final : public FileSystem {
 /// may remove the file: those who waited for it then lock the next one.
 class FileLock {
  public:
-  /// Waits at most until `context` ends it. Errors as above, Timeout, Cancelled.
+  /// Alone. Waits at most until `context` ends it. Errors as above, Timeout, Cancelled.
   static Result<FileLock> acquire(const Path& path, const class Context& context);
+  /// The same beside others that share it.
+  static Result<FileLock> share(const Path& path, const class Context& context);
 
  private:
+  static Result<FileLock> take(const Path& path, int operation, const class Context& context);
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
 };

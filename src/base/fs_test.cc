@@ -82,6 +82,17 @@ TEST(FileLock, SecondHolderWaitsAndTimesOut) {
   EXPECT_EQ(second.error().kind, ErrorKind::Timeout);
 }
 
+TEST(FileLock, IsSharedByThoseWhoAskForThat) {
+  const testing::TempDir dir;
+  const auto one = FileLock::share(dir.path() / "lock", Context());
+  ASSERT_TRUE(one.ok());
+  EXPECT_TRUE(
+      FileLock::share(dir.path() / "lock", Context().with_timeout(std::chrono::milliseconds(1))).ok());
+  const auto alone =
+      FileLock::acquire(dir.path() / "lock", Context().with_timeout(std::chrono::milliseconds(1)));
+  EXPECT_EQ(alone.error().kind, ErrorKind::Timeout);
+}
+
 TEST(FileLock, ThoseWhoWaitLockTheNextFileWhenTheHolderRemovesIt) {
   testing::TempDir dir;
   const Path place = std::filesystem::canonical(dir.path()) / "lock";

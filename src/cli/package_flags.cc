@@ -10,6 +10,7 @@
 #include "cli/named_file.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
+#include "config/cache_limits.h"
 #include "encoding/set_path.h"
 
 namespace mist::cli {
@@ -85,7 +86,10 @@ std::shared_ptr<wasm::Compiler> compiler_of(const World& world, const wasm::Comp
 
 package::RendererOptions renderer_options(const World& world, const config::Paths& paths) {
   package::RendererOptions options;
+  const config::CacheLimits limits = config::CacheLimits().within(paths.cache_limit);
   options.code_cache = paths.compiled_code();
+  options.code_cache_bytes = limits.code;
+  options.render_cache_bytes = limits.renders;
   options.engine_limits.guest_time = kEngineTime;
   options.engine_limits.memory_bytes = kEngineMemory;
   options.engines = package::EngineStore(paths.engines, world.build.engines);

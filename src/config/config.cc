@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 
 #include "base/output_file.h"
@@ -169,20 +168,8 @@ class Reader {
     const Value* value = caches.find(key);
     if (value == nullptr || value->is_null()) return fallback;
     if (value->is_int() && value->as_int() >= 0) return static_cast<std::uint64_t>(value->as_int());
-    constexpr std::array<std::pair<std::string_view, int>, 4> kUnits{
-        {{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, {"Ti", 40}}};
-    if (value->is_string()) {
-      const std::string_view text = value->as_string();
-      for (const auto& [unit, shift] : kUnits) {
-        if (!text.ends_with(unit)) continue;
-        const std::string_view digits = text.substr(0, text.size() - unit.size());
-        std::uint64_t number = 0;
-        const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        if (problem == std::errc() && end == digits.data() + digits.size() &&
-            number <= (std::uint64_t{1} << 62) >> shift)
-          return number << shift;
-      }
-    }
+    if (value->is_string())
+      if (const std::optional<std::uint64_t> size = parse_size(value->as_string())) return *size;
     return fail(*value, fmt::format("spec.caches.{} must be a size", key),
                 "write a whole number of Ki, Mi, Gi or Ti, as in 512Mi, or of bytes");
   }

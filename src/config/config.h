@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "base/fs.h"
 #include "base/result.h"
+#include "config/cache_limits.h"
 #include "config/paths.h"
 #include "encoding/value.h"
 
@@ -66,13 +67,6 @@ struct Registry {
 /// Where a remote is, for people and logs: its URL without credentials, or its directory as it is written.
 std::string display(const Remote& remote);
 
-/// How large caches may become before what was used longest ago is removed, in bytes.
-struct CacheLimits {
-  std::uint64_t packages = std::uint64_t{1} << 30;    ///< packages by digest
-  std::uint64_t registries = std::uint64_t{4} << 30;  ///< snapshots of git registries
-  friend bool operator==(const CacheLimits&, const CacheLimits&) = default;
-};
-
 /// Where copies of a registry's artifacts are (registry/oci_mirrors.h).
 struct Mirror {
   std::string prefix;               ///< what repositories begin with: "registry.example", or with a path
@@ -106,6 +100,7 @@ class Config {
 
   const std::vector<Registry>& registries() const { return registries_; }
   const Registry* find_registry(std::string_view name) const;
+  /// As the file says; Paths::cache_limit isn't looked at.
   const CacheLimits& cache_limits() const { return cache_limits_; }
   RemoteBases remote_bases() const { return remote_bases_; }
   const std::vector<Mirror>& mirrors() const { return mirrors_; }

@@ -9,6 +9,7 @@
 
 #include "base/safe_directory.h"
 #include "base/text.h"
+#include "config/cache_limits.h"
 
 namespace mist::config {
 namespace {
@@ -35,6 +36,15 @@ Path absolute_path(const Path& path) {
   std::error_code failed;
   const Path result = std::filesystem::absolute(path, failed);
   return (failed ? path : result).lexically_normal();
+}
+
+Result<std::optional<std::uint64_t>> cache_limit_of(const Environment& environment) {
+  const auto text = non_empty(environment, "MIST_CACHE_LIMIT");
+  if (!text) return std::optional<std::uint64_t>();
+  const std::optional<std::uint64_t> size = parse_size(*text);
+  if (size) return size;
+  return error(ErrorKind::Invalid, "MIST_CACHE_LIMIT is \"{}\", which is not a size", escape_controls(*text))
+      .with_hint("write a whole number of Ki, Mi, Gi or Ti, as in 512Mi");
 }
 
 // "/a/b/" names what "/a/b" names, with one step more.
@@ -95,6 +105,7 @@ Result<Paths> Paths::from_environment(const Environment& environment, const Path
   };
   paths.engines = came_along("MIST_ENGINES_LOCATION", "engines");
   paths.schemas = came_along("MIST_SCHEMAS_LOCATION", "schemas");
+  MIST_TRY(paths.cache_limit, cache_limit_of(environment));
   if (const auto safe = non_empty(environment, "MIST_SAFE_DIRECTORY"))
     for (const std::string_view each : split(*safe, ':'))
       if (!each.empty()) paths.safe.push_back(without_slash(absolute_path(Path(each))));

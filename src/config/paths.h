@@ -14,8 +14,12 @@
 //   safe     MIST_SAFE_DIRECTORY: directories (separated by colons) that check_places takes as they are, as
 //            git's safe.directory; for volumes of containers, which everybody may write to
 //
+// MIST_CACHE_LIMIT is how large all caches together may become ("1Gi"), for a cache on a volume that isn't
+// larger; without it each has a limit of its own (cache_limits.h).
+//
 // A variable that is set but empty counts as not set (XDG Base Directory Specification).
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -41,7 +45,8 @@ struct Paths {
   Path engines;
   Path schemas;
   std::vector<Path> safe;
-  std::optional<Path> named_trust_policy = {};  ///< MIST_TRUST_LOCATION
+  std::optional<Path> named_trust_policy = {};    ///< MIST_TRUST_LOCATION
+  std::optional<std::uint64_t> cache_limit = {};  ///< MIST_CACHE_LIMIT, in bytes
 
   /// The policy says who must have signed which packages.
   Path trust_policy() const { return named_trust_policy.value_or(home / "trust.yaml"); }
@@ -58,7 +63,7 @@ struct Paths {
 
   /// All absolute and lexically normal. `program` is the path of the running program (for `engines` and
   /// `schemas`). Errors:
-  /// Invalid when there is neither a home directory nor MIST_HOME_LOCATION.
+  /// Invalid when there is neither a home directory nor MIST_HOME_LOCATION, or MIST_CACHE_LIMIT is no size.
   static Result<Paths> from_environment(const Environment& environment, const Path& program);
 };
 

@@ -57,6 +57,16 @@ TEST(Paths, TakeEachVariableOnItsOwn) {
   EXPECT_EQ(paths.schemas, "/build/schemas");
 }
 
+TEST(Paths, HaveALimitForAllCachesWhereThatIsSet) {
+  EXPECT_EQ(paths_for({{"HOME", "/home/u"}}).cache_limit, std::nullopt);
+  EXPECT_EQ(paths_for({{"HOME", "/home/u"}, {"MIST_CACHE_LIMIT", "1Gi"}}).cache_limit, 1u << 30);
+  const auto refused = Paths::from_environment(fixed({{"HOME", "/home/u"}, {"MIST_CACHE_LIMIT", "lots"}}),
+                                               "/opt/mist/bin/mistctl");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_NE(refused.error().message.find("MIST_CACHE_LIMIT"), std::string::npos);
+}
+
 TEST(Paths, EmptyVariablesAndARelativeXdgDirectoryDoNotCount) {
   const Paths paths = paths_for({{"HOME", "/home/u"}, {"XDG_CACHE_HOME", "rel"}, {"MIST_HOME_LOCATION", ""}});
   EXPECT_EQ(paths.home, "/home/u/.mistletoe");

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "catalog/previews.h"
+#include "config/cache_limits.h"
 #include "engine_digests.h"
 #include "wasm/compiler.h"
 
@@ -29,6 +30,7 @@ package::RendererOptions engines_of(Machine& machine, const config::Paths& paths
   constexpr Duration kEngineTime = std::chrono::seconds(60);
   package::RendererOptions engines;
   engines.code_cache = paths.compiled_code();
+  engines.code_cache_bytes = config::CacheLimits().within(paths.cache_limit).code;
   engines.engine_limits.guest_time = kEngineTime;
   engines.engine_limits.memory_bytes = catalog::Previews::kMemoryBytes;
   engines.engines = package::EngineStore(paths.engines, package::kEngineDigests);

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "build_info.h"
+#include "config/cache_limits.h"
 #include "config/paths.h"
 #include "engine_digests.h"
 #include "http/client.h"
@@ -143,6 +144,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   });
   mist::package::RendererOptions engines;
   engines.code_cache = paths.compiled_code();
+  engines.code_cache_bytes = mist::config::CacheLimits().within(paths.cache_limit).code;
   engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
   engines.pulse = &pulse;
   engines.compiler = std::make_shared<mist::wasm::ProcessCompiler>(

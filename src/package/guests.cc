@@ -8,6 +8,7 @@ namespace {
 wasm::RuntimeOptions for_packages(const RendererOptions& options) {
   wasm::RuntimeOptions runtime;
   runtime.cache_directory = options.code_cache;
+  runtime.cache_bytes = options.code_cache_bytes;
   runtime.stack_bytes = options.stack_bytes;
   runtime.pulse = options.pulse;
   runtime.compiler = options.compiler.get();
@@ -17,6 +18,7 @@ wasm::RuntimeOptions for_packages(const RendererOptions& options) {
 wasm::RuntimeOptions for_engines(const RendererOptions& options) {
   wasm::RuntimeOptions runtime;
   runtime.cache_directory = options.code_cache;
+  runtime.cache_bytes = options.code_cache_bytes;
   runtime.stack_bytes = options.engine_stack_bytes;
   runtime.optimise = true;
   runtime.pulse = options.pulse;

@@ -17,6 +17,7 @@ namespace mist::package {
 
 struct RendererOptions {
   Path code_cache = {};  ///< directory of compiled code; empty: none
+  std::uint64_t code_cache_bytes = std::uint64_t{1} << 30;
   wasm::Limits limits = {};
   wasm::Limits engine_limits = {};
   std::size_t stack_bytes = std::size_t{1} << 20;         ///< of guest calls

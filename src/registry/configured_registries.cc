@@ -46,6 +46,12 @@ Result<config::Config> ConfiguredRegistries::load() const {
   return config::Config::load(files_, paths_, events);
 }
 
+config::CacheLimits ConfiguredRegistries::cache_limits() const {
+  const Result<config::Config> config = load();
+  const config::CacheLimits limits = config.ok() ? config->cache_limits() : config::CacheLimits();
+  return limits.within(paths_.cache_limit);
+}
+
 Result<std::set<std::string>> ConfiguredRegistries::hosts() const {
   MIST_TRY(const config::Config config, load());
   std::set<std::string> all;

@@ -32,6 +32,8 @@ class ConfiguredRegistries {
 
   /// Warnings of the file are said once, however often it is read. Errors: of config::Config::load.
   Result<config::Config> load() const;
+  /// Of the file, within Paths::cache_limit; where it can't be read, those of no file.
+  config::CacheLimits cache_limits() const;
   /// Of the file: relative paths in it begin there.
   Path directory() const { return paths_.config_file.parent_path(); }
 

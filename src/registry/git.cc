@@ -42,9 +42,6 @@ constexpr std::array<std::string_view, 18> kRemovedVariables{
     "GIT_TRACE_SETUP", "LANGUAGE",
 };
 
-// Of one shallow fetch; the callers bound its time.
-constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
-
 // Asks nobody, in the place of the user's own program, when git or ssh would ask a person.
 constexpr std::string_view kAskNobody = "/bin/false";
 
@@ -63,7 +60,7 @@ std::string allowed_protocols(const GitUrl* remote) {
   return "none";
 }
 
-Command command_for(const GitCall& call) {
+Command command_for(const GitCall& call, std::uint64_t largest_pack) {
   Command command;
   command.program = "git";
   for (const std::string_view setting : kSettings) {
@@ -105,7 +102,7 @@ Command command_for(const GitCall& call) {
   command.input = call.input;
   command.output_limit = call.output_limit;
   // The sender of a pack decides how large it is, and whether it ends.
-  if (call.remote != nullptr) command.file_limit = kLargestPack;
+  if (call.remote != nullptr) command.file_limit = largest_pack;
   return command;
 }
 
@@ -121,9 +118,9 @@ constexpr std::string_view kCheckCredentials =
     "missing, or the repository may not exist";
 constexpr std::string_view kCheckNetwork = "check the network and the proxy, then try again";
 constexpr std::string_view kTooLarge =
-    "what one fetch brings is larger than it may be (4 GiB; in a catalog 512 MiB), or takes too much "
-    "processor "
-    "time: use a smaller repository, or clone it and name the directory";
+    "what one fetch brings is larger than it may be (4 GiB; in a catalog 512 MiB; three eighths of "
+    "MIST_CACHE_LIMIT), or takes too much processor time: use a smaller repository, or clone it and name the "
+    "directory";
 constexpr std::string_view kTooMuchWork =
     "git needs more processor time or memory for it than it may have: use a repository with fewer and "
     "smaller "
@@ -237,7 +234,7 @@ Result<std::string> Git::run(const GitCall& call, const Context& context) const 
   MIST_CHECK(!call.arguments.empty());
   if (call.remote != nullptr && call.remote->public_only())
     MIST_TRY_VOID(check_git_keeps_addresses(processes_, context));
-  Result<ProcessResult> result = processes_.run(command_for(call), context);
+  Result<ProcessResult> result = processes_.run(command_for(call, largest_pack_), context);
   const std::string what = call.remote != nullptr
                                ? fmt::format("{} from {}", call.arguments.front(), call.remote->display())
                                : fmt::format("do {} in {}", call.arguments.front(), call.repository.string());

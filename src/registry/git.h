@@ -24,9 +24,13 @@ struct GitCall {
   std::vector<std::string> settings = {};  ///< of this call: "fetch.negotiationAlgorithm=noop"
 };
 
+/// What one shallow fetch may bring; the callers bound its time.
+inline constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
+
 class Git {
  public:
-  explicit Git(ProcessRunner& processes) : processes_(processes) {}
+  explicit Git(ProcessRunner& processes, std::uint64_t largest_pack = kLargestPack)
+      : processes_(processes), largest_pack_(largest_pack) {}
 
   /// Returns the output. Errors: NotFound (no git program; the repository doesn't exist), Forbidden
   /// (credentials), Retryable (network), Invalid (output over the limit, protocol refused), Timeout,
@@ -36,6 +40,7 @@ class Git {
 
  private:
   ProcessRunner& processes_;
+  std::uint64_t largest_pack_;
 };
 
 /// That this machine's git keeps to the addresses that were judged (GitUrl::limited_to_public), which each

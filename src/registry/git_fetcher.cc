@@ -105,6 +105,8 @@ Result<RepositoryAtRef> GitFetcher::at_ref(const std::string& url, const std::st
       return std::move(updated).error();
     }
     snapshot = updated->snapshot;
+    // Now, and not when all is read: what is asked for may not be in it.
+    if (updated->before != snapshot->commit) known_.bound_snapshots();
   }
   MIST_TRY(PackageIndex index, store.index(*snapshot));
   return RepositoryAtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};

@@ -77,10 +77,13 @@ void KnownPackages::keep(const crypto::Digest& digest, const PackageContent& con
 }
 
 void KnownPackages::bound_caches(const crypto::Digest& used) const {
-  const Result<config::Config> config = configured_.load();
-  const config::CacheLimits limits = config.ok() ? config->cache_limits() : config::CacheLimits{};
+  const config::CacheLimits limits = configured_.cache_limits();
   cache_.bound(limits.packages, used);
   SnapshotStore::bound(files_, snapshots_, limits.registries);
+}
+
+void KnownPackages::bound_snapshots() const {
+  SnapshotStore::bound(files_, snapshots_, configured_.cache_limits().registries);
 }
 
 Status KnownPackages::check_pins(const std::string& registry, const RegistryState& state,

@@ -54,6 +54,8 @@ class KnownPackages {
   void keep(const crypto::Digest& digest, const PackageContent& content) const;
   /// After something was added to the caches of packages and snapshots; `used` stays whatever its size.
   void bound_caches(const crypto::Digest& used) const;
+  /// The same of snapshots alone; those that are read stay.
+  void bound_snapshots() const;
 
   /// Holds a new state of a registry against everything that was read from it before. `accepted`: of how many
   /// versions the changed bytes were accepted. Errors: Conflict, of PinStore and RegistryState.

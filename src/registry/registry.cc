@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/cache_limits.h"
 #include "oci/tags.h"
 #include "registry/chart_judge.h"
 #include "registry/configured_registries.h"
@@ -20,11 +21,16 @@
 
 namespace mist::registry {
 
+// One that the cache of snapshots can't hold would fill the volume that this is on.
+std::uint64_t largest_pack(const config::Paths& paths) {
+  return std::min(kLargestPack, config::CacheLimits().within(paths.cache_limit).registries);
+}
+
 // The parts, each made of those before it.
 struct Registries::Impl {
   explicit Impl(World given)
       : world(std::move(given)),
-        git(world.processes),
+        git(world.processes, largest_pack(world.paths)),
         modules(world.paths.compiled_code(), world.files, world.clock),
         configured(world.files, world.events, world.paths, git, world.oci),
         known(world.files, world.events, world.paths, configured),

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "base/cache_bound.h"
+#include "config/cache_limits.h"
 #include "registry/git_fixture.h"
 #include "registry/snapshot_store.h"
 
@@ -262,11 +264,14 @@ TEST_F(GitRegistry, SnapshotsAreBoundByWhatWasUsedLongestAgo) {
   ASSERT_TRUE(fetch(kReference).ok());
   ASSERT_EQ(directories("snapshot-"), 1u);
   const auto bound = [&] { SnapshotStore::bound(files, paths.registries(), 1); };
-  bound();
-  EXPECT_EQ(directories("snapshot-"), 1u) << "somebody may be reading it";
   const Path mark = matching("current").front();
-  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(2);
-  std::filesystem::last_write_time(mark, long_ago);
+  {
+    // Somebody reads it.
+    const auto shared = FileLock::share(mark.parent_path() / "use", Context());
+    ASSERT_TRUE(shared.ok());
+    bound();
+    EXPECT_EQ(directories("snapshot-"), 1u);
+  }
   {
     // An update is at work there.
     const auto lock = FileLock::acquire(mark.parent_path() / "lock", Context());
@@ -300,6 +305,62 @@ TEST_F(GitRegistry, FetchingKeepsTheConfiguredSizes) {
   ASSERT_TRUE(fetch("r/examples/ns:0.1.3").ok());
   EXPECT_EQ(packages(), 1) << "two of twelve bytes are more than twenty";
   EXPECT_TRUE(fetch(kReference).ok()) << "it is fetched again";
+}
+
+/// Of which each commit is fetched once, as a pipeline deploys it.
+class SmallCache : public GitRegistry {
+ protected:
+  static constexpr std::uint64_t kShare = std::uint64_t{600} << 10;
+
+  void SetUp() override {
+    GitRegistry::SetUp();
+    paths.cache_limit = kShare / 6 * 16;
+    ASSERT_EQ(config::CacheLimits().within(paths.cache_limit).registries, kShare);
+  }
+  /// Incompressible, and another one each time.
+  std::string noise() {
+    std::string bytes;
+    for (int i = 0; i < 100'000; ++i) {
+      state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+      bytes.push_back(static_cast<char>(state_ >> 56));
+    }
+    return bytes;
+  }
+  Result<Fetched> fetch_next(std::string_view path) {
+    upstream.put("web/Chart.yaml", "name: web");
+    upstream.put("web/noise", noise());
+    const std::string commit = upstream.commit();
+    return fetch(fmt::format("git+{}//{}?ref={}", upstream.url(), path, commit));
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+TEST_F(SmallCache, HoldsWhateverIsFetched) {
+  for (int i = 0; i < 12; ++i) {
+    const auto fetched = fetch_next("web");
+    ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+    EXPECT_LE(bytes_below(paths.registries()), kShare) << i;
+  }
+  EXPECT_LE(bytes_below(paths.packages()), config::CacheLimits().within(paths.cache_limit).packages);
+  EXPECT_GT(directories("snapshot-"), 1u) << "what fits stays";
+}
+
+TEST_F(SmallCache, HoldsWhateverIsFetchedInVain) {
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(fetch_next("shop").error().kind, ErrorKind::NotFound);
+    EXPECT_LE(bytes_below(paths.registries()), kShare) << i;
+  }
+}
+
+TEST_F(SmallCache, LetsNothingInThatItCannotHold) {
+  paths.cache_limit = std::uint64_t{160} << 10;
+  const auto refused = fetch_next("web");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(refused.error().hint, HasSubstr("MIST_CACHE_LIMIT"));
+  EXPECT_EQ(directories("incoming-"), 0u);
 }
 
 TEST_F(GitRegistry, AnUpdateStopsWhenAsked) {

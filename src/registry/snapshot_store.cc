@@ -17,6 +17,7 @@ namespace mist::registry {
 namespace {
 
 constexpr std::string_view kTip = "refs/mist/tip";
+constexpr std::string_view kUse = "use";
 constexpr std::string_view kIncoming = "incoming-";
 constexpr std::string_view kSnapshot = "snapshot-";
 constexpr std::string_view kLfsPointer = "version https://git-lfs.github.com/spec/";
@@ -107,6 +108,25 @@ class BatchReader {
   std::string_view text_;
 };
 
+// Unless they are read or updated.
+bool remove_snapshots(FileSystem& files, const Path& store) {
+  const Context at_once = Context().with_timeout(std::chrono::milliseconds(1));
+  const Result<FileLock> lock = FileLock::acquire(store / "lock", at_once);
+  if (!lock) return false;
+  {
+    const Result<FileLock> unread = FileLock::acquire(store / kUse, at_once);
+    if (!unread) return false;
+    // First what leads to the snapshots, so that nobody begins to read one.
+    (void)files.remove(store / "current");
+  }
+  // The locks stay: who waits for one holds that very file.
+  if (const auto left = files.list(store))
+    for (const DirectoryEntry& each : *left)
+      if (each.name.starts_with(kIncoming) || each.name.starts_with(kSnapshot))
+        (void)files.remove_all(store / each.name);
+  return true;
+}
+
 }  // namespace
 
 SnapshotStore::SnapshotStore(FileSystem& files, const Git& git, Path directory, GitUrl url, std::string ref)
@@ -116,7 +136,15 @@ SnapshotStore::SnapshotStore(FileSystem& files, const Git& git, Path directory, 
       url_(std::move(url)),
       ref_(std::move(ref)) {}
 
+// bound() has it for as long as it takes to remove one file.
+std::shared_ptr<const FileLock> SnapshotStore::in_use() const {
+  Result<FileLock> lock = FileLock::share(directory_ / kUse, Context().with_timeout(std::chrono::seconds(1)));
+  return lock ? std::make_shared<const FileLock>(*std::move(lock)) : nullptr;
+}
+
 Result<std::optional<Snapshot>> SnapshotStore::current() const {
+  // First of all: what is read from now on stays.
+  std::shared_ptr<const FileLock> use = in_use();
   Result<std::string> text = files_.read(directory_ / "current", 4096);
   if (!text) {
     if (text.error().kind == ErrorKind::NotFound) return std::optional<Snapshot>();
@@ -127,7 +155,7 @@ Result<std::optional<Snapshot>> SnapshotStore::current() const {
   if (words.size() != 2 || !words[0].starts_with(kSnapshot) || words[0].find('/') != std::string_view::npos ||
       !is_commit(words[1]))
     return std::optional<Snapshot>();
-  Snapshot snapshot{directory_ / words[0], std::string(words[1])};
+  Snapshot snapshot{directory_ / words[0], std::string(words[1]), std::move(use)};
   if (!files_.exists(snapshot.directory / "tree")) return std::optional<Snapshot>();
   mark_used(directory_ / "current");
   return std::optional(std::move(snapshot));
@@ -167,7 +195,7 @@ Result<SnapshotStore::Updated> SnapshotStore::update(const Context& caller, bool
   MIST_TRY_VOID(files_.write(directory_ / "current", fmt::format("{} {}\n", name, *commit),
                              {.mode = 0600, .durable = true, .exclusive = false}));
   remove_leftovers(before, name);
-  result.snapshot = {directory_ / name, *std::move(commit)};
+  result.snapshot = {directory_ / name, *std::move(commit), in_use()};
   return result;
 }
 
@@ -281,8 +309,8 @@ void SnapshotStore::remove_leftovers(const std::optional<Snapshot>& keep, const 
 void SnapshotStore::bound(FileSystem& files, const Path& registries, std::uint64_t limit) {
   const Result<std::vector<DirectoryEntry>> stores = files.list(registries);
   if (!stores) return;
-  const auto now = std::filesystem::file_time_type::clock::now();
   std::vector<CacheEntry> entries;
+  std::uint64_t total = 0;
   for (const DirectoryEntry& store : *stores) {
     if (!store.is_directory || store.is_symlink) continue;
     const Path directory = registries / store.name;
@@ -291,19 +319,14 @@ void SnapshotStore::bound(FileSystem& files, const Path& registries, std::uint64
     auto used = std::filesystem::last_write_time(directory / "current", missing);
     if (missing) used = std::filesystem::file_time_type::min();
     entries.push_back({directory, bytes_below(directory), used});
+    total += entries.back().bytes;
   }
-  for (const CacheEntry& entry : surplus(std::move(entries), limit)) {
-    if (now - kUseResolution < entry.used) continue;
-    const Context at_once = Context().with_timeout(std::chrono::milliseconds(1));
-    const Result<FileLock> lock = FileLock::acquire(entry.path / "lock", at_once);
-    if (!lock) continue;
-    // First what leads to the snapshots, so that nobody begins to read one. The lock stays: who waits for it
-    // holds that very file.
-    (void)files.remove(entry.path / "current");
-    if (const auto left = files.list(entry.path))
-      for (const DirectoryEntry& each : *left)
-        if (each.name.starts_with(kIncoming) || each.name.starts_with(kSnapshot))
-          (void)files.remove_all(entry.path / each.name);
+  if (total <= limit) return;
+  // As surplus(), but for one that stays the next one goes.
+  std::ranges::stable_sort(entries, {}, &CacheEntry::used);
+  for (const CacheEntry& entry : entries) {
+    if (total <= limit / 10 * 9) return;
+    if (remove_snapshots(files, entry.path)) total -= entry.bytes;
   }
 }
 

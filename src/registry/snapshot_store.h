@@ -2,6 +2,7 @@
 // SnapshotStore: the local picture of one ref of one git repository, under the cache directory.
 //
 //   <directory>/lock               held by who updates
+//   <directory>/use                shared by who reads
 //   <directory>/current            "<snapshot> <commit>": the only thing that ever changes, by rename
 //   <directory>/snapshot-…/repo.git  bare, depth 1, without contents where the server can leave them out
 //   <directory>/snapshot-…/tree      `git ls-tree -r -z` of the commit
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -32,6 +34,9 @@ namespace mist::registry {
 struct Snapshot {
   Path directory;
   std::string commit;
+  /// While this or a copy of it is there, bound() leaves the snapshot. Null where the disk can't be written
+  /// to.
+  std::shared_ptr<const FileLock> use = nullptr;
 };
 
 class SnapshotStore {
@@ -75,8 +80,7 @@ class SnapshotStore {
   const GitUrl& url() const { return url_; }
 
   /// Removes the snapshots below `registries` that were used longest ago, until the rest is not larger than
-  /// `limit` bytes. Those of the last hour stay, so that no reader loses what it reads; so do those that are
-  /// being updated. The next use of what went fetches it again.
+  /// `limit` bytes. Those that are being read or updated stay. The next use of what went fetches it again.
   static void bound(FileSystem& files, const Path& registries, std::uint64_t limit);
 
  private:
@@ -84,6 +88,7 @@ class SnapshotStore {
     std::string commit;
     std::string name;  ///< what to fetch: a full ref name, or the commit
   };
+  std::shared_ptr<const FileLock> in_use() const;
   Result<RemoteTip> remote_tip(const Context& context) const;
   Result<RemoteTip> only_branch(const Context& context) const;
   Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& context) const;

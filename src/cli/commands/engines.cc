@@ -4,6 +4,7 @@
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
 #include "cli/places.h"
+#include "config/cache_limits.h"
 
 namespace mist::cli {
 namespace {
@@ -70,6 +71,7 @@ Result<ExitCode> run_compile(const Invocation& invocation, World& world) {
   options.pulse = world.pulse;
   options.cache_for_all = invocation.enabled("installed");
   options.code_cache = options.cache_for_all ? options.engines.code() : paths.compiled_code();
+  if (!options.cache_for_all) options.code_cache_bytes = config::CacheLimits().within(paths.cache_limit).code;
   std::vector<std::string> names = invocation.arguments("ENGINE");
   if (names.empty()) {
     for (const package::EngineDigest& each : world.build.engines) names.emplace_back(each.name);
