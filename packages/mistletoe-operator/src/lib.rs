@@ -166,6 +166,17 @@ mod tests {
     }
 
     #[test]
+    fn its_caches_leave_room_on_its_volume() {
+        let cases = [(json!({}), "1024Mi", "2048Mi"), (json!({ "cacheMiB": 256 }), "256Mi", "1280Mi")];
+        for (values, limit, size) in cases {
+            let pod = object(&rendered(values).unwrap(), "deployment.yaml")["spec"]["template"]["spec"].clone();
+            let variable = json!({ "name": "MIST_CACHE_LIMIT", "value": limit });
+            assert!(pod["containers"][0]["env"].as_array().unwrap().contains(&variable), "{pod}");
+            assert_eq!(pod["volumes"][0], json!({ "name": "home", "emptyDir": { "sizeLimit": size } }));
+        }
+    }
+
+    #[test]
     fn one_replica_has_no_disruption_budget() {
         assert!(rendered(json!({ "replicas": 1 })).unwrap().file("disruption-budget.yaml").is_none());
         assert!(rendered(json!({})).unwrap().file("disruption-budget.yaml").is_some());

@@ -8,6 +8,9 @@ use crate::{Inputs, LogFormat, PORT, Releases, files};
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Compiled code, packages, and what is remembered of them; nothing that a Pod needs to find again.
 const HOME: &str = "/var/lib/mistletoe";
+/// What a volume has beyond the caches. What is being fetched or read can't go from them: a package is at most 64 MiB, and 16
+/// Releases are looked at at once unless the inputs say more. A Pod whose volume is full is evicted.
+const ROOM_MIB: u32 = 1024;
 
 /// This operator among the installs.
 pub fn app(inputs: &Inputs) -> App<'_> {
@@ -108,8 +111,8 @@ pub fn cluster_role_binding(inputs: &Inputs) -> Value {
 }
 
 pub fn deployment(inputs: &Inputs) -> Value {
-    let mut volumes =
-        vec![json!({ "name": "home", "emptyDir": { "sizeLimit": "1Gi" } }), json!({ "name": "tmp", "emptyDir": {} })];
+    let home = json!({ "sizeLimit": format!("{}Mi", inputs.cache_mib + ROOM_MIB) });
+    let mut volumes = vec![json!({ "name": "home", "emptyDir": home }), json!({ "name": "tmp", "emptyDir": {} })];
     volumes.extend(files::volumes(inputs));
     let mut spec = json!({
         "serviceAccountName": inputs.name,
@@ -159,6 +162,7 @@ fn container(inputs: &Inputs) -> Value {
     let mut environment = vec![
         json!({ "name": "MIST_HOME_LOCATION", "value": HOME }),
         json!({ "name": "MIST_SAFE_DIRECTORY", "value": HOME }),
+        json!({ "name": "MIST_CACHE_LIMIT", "value": format!("{}Mi", inputs.cache_mib) }),
     ];
     environment.extend(files::environment(inputs));
     let mut mounts = vec![json!({ "name": "home", "mountPath": HOME }), json!({ "name": "tmp", "mountPath": "/tmp" })];
