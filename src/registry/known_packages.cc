@@ -13,8 +13,7 @@ namespace {
 
 Error changed_bytes(const std::string& registry, const std::string& reference, const crypto::Digest& recorded,
                     const crypto::Digest& now) {
-  Error failure = error(ErrorKind::Conflict, "{} isn't what it was when it was first used here", reference)
-                      .with_because(fmt::format("it was {}, now it is {}", recorded.str(), now.str()))
+  Error failure = other_bytes(reference, "it was first used here", recorded.str(), now.str())
                       .with_detail(RememberedOtherwise{});
   if (registry == kGitName)
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
@@ -30,6 +29,12 @@ Error changed_bytes(const std::string& registry, const std::string& reference, c
 }
 
 }  // namespace
+
+Error other_bytes(const std::string& reference, std::string_view when, const std::string& was,
+                  const std::string& is) {
+  return error(ErrorKind::Conflict, "{} isn't what it was when {}", reference, when)
+      .with_because(fmt::format("it was {}, now it is {}", was, is));
+}
 
 Status check_digest(const PackageRef& reference, const std::optional<crypto::Digest>& wanted,
                     const crypto::Digest& digest) {

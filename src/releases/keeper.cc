@@ -319,15 +319,16 @@ class Visit {
     if (!gathered.ok()) return fails_unprepared(reason::kValues, gathered.error());
     hidden_ = std::move(gathered->hidden);
     mask_ = std::move(gathered->mask);
-    auto source = fetch();
+    // Before the package, of which the record knows what it was.
+    const action::Environment here = environment();
+    const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
+    if (!state.ok()) return fails(reason::kRecord, state.error());
+    auto source = fetch(state->deployed ? &state->deployed->package : nullptr);
     if (!source.ok()) return fails_unprepared(reason::kPackage, source.error());
     source_ = std::make_shared<const package::Source>(*std::move(source));
     auto values = render::values_for(*source_, gathered->inputs, masked_);
     if (!values.ok()) return fails_unprepared(reason::kValues, values.error());
     values_ = *std::move(values);
-    const action::Environment here = environment();
-    const auto state = action::read_release(here, spec_.release, context_, action::LostRevision::Allowed);
-    if (!state.ok()) return fails(reason::kRecord, state.error());
     const std::string inputs =
         crypto::sha256(crypto::as_bytes(fmt::format("{}\n{}\n{}", generation_of(object_), source_->digest,
                                                     gathered->versions)))
@@ -335,14 +336,16 @@ class Visit {
     return is_deployed(*state) ? look_for_drift(here, *state) : deploy(here, *state, inputs);
   }
 
-  Result<package::Source> fetch() {
+  Result<package::Source> fetch(const release::PackageInfo* deployed) {
     MIST_TRY_VOID(refuse_local(spec_.package));
     render::Packages packages(render::Packages::World{
         {world_.files, world_.processes, events_, world_.paths, world_.clock, world_.oci},
         world_.transport,
         world_.engines,
         formats::RemoteBases::Public,
-        false});
+        false,
+        {},
+        deployed});
     return packages.fetch(spec_.package, spec_.engine, context_);
   }
 

@@ -10,6 +10,7 @@
 #include "oci/reference.h"
 #include "oci/tags.h"
 #include "render/chart_provenance.h"
+#include "render/deployed_version.h"
 
 namespace mist::render {
 namespace {
@@ -179,19 +180,26 @@ Result<std::vector<std::string>> Packages::versions(const std::string& package, 
 }
 
 Result<Packages::Found> Packages::read(const registry::PackageRef& parsed, std::string engine,
-                                       const Context& context) {
-  auto answer = registries_.fetch(parsed, context, engine);
+                                       const Context& context, const registry::MayKeep& may_keep) {
+  auto answer = registries_.fetch(parsed, context, engine, may_keep);
   if (!answer.ok()) return about_sources(parsed, std::move(answer).error());
+  // Nobody asked about one that was known before.
+  if (may_keep) MIST_TRY_VOID(may_keep(*answer));
   return found(*std::move(answer), parsed, std::move(engine));
 }
 
 Result<Packages::Found> Packages::read_verified(const registry::PackageRef& parsed, std::string engine,
                                                 const Context& context) {
   verified_.clear();
-  if (world_.keyring == nullptr) return read(parsed, std::move(engine), context);
+  const auto check = [&](const registry::Fetched& fetched) -> Result<bool> {
+    if (world_.deployed != nullptr) MIST_TRY_VOID(check_deployed_version(*world_.deployed, parsed, fetched));
+    return true;
+  };
+  if (world_.keyring == nullptr) return read(parsed, std::move(engine), context, check);
   MIST_TRY(registry::VerifiedPackage verified,
-           registries_.fetch_verified(parsed, world_.keyring, context, engine));
+           registries_.fetch_verified(parsed, world_.keyring, context, engine, check));
   MIST_TRY_VOID(std::move(verified.verdict.judged));
+  MIST_TRY_VOID(check(verified.package));
   verified_ = std::move(verified.verdict.proofs);
   return found(std::move(verified.package), parsed, std::move(engine));
 }

@@ -39,6 +39,9 @@ class Packages final : private PackageFinder {
     bool locked = false;  ///< DependencyRules::locked of what is fetched
     /// Must have signed the chart that is fetched by name, beside what the policy says; null: nothing more.
     std::shared_ptr<const trust::Keyring> keyring = {};
+    /// What the release runs that the package is fetched by name for: the same version with other bytes is a
+    /// Conflict (deployed_version.h), and nothing of them is remembered. Null: that doesn't matter.
+    const release::PackageInfo* deployed = nullptr;
   };
   explicit Packages(World world);
 
@@ -87,7 +90,8 @@ class Packages final : private PackageFinder {
     std::string origin;
   };
   static Found found(registry::Fetched fetched, const registry::PackageRef& reference, std::string engine);
-  Result<Found> read(const registry::PackageRef& reference, std::string engine, const Context& context);
+  Result<Found> read(const registry::PackageRef& reference, std::string engine, const Context& context,
+                     const registry::MayKeep& may_keep = {});
   Result<Found> read_verified(const registry::PackageRef& reference, std::string engine,
                               const Context& context);
   Result<package::Source> find(const registry::PackageRef& reference, std::string engine, bool locked,

@@ -65,6 +65,53 @@ TEST_F(PackagesOfThisMachine, ThoseOfSomebodyElseNameNoPaths) {
   }
 }
 
+// As in the next Pod of an operator, which never used that version.
+TEST_F(PackagesOfThisMachine, AVersionOfOtherBytesThanTheReleaseRunsIsRefusedAndNotRemembered) {
+  const auto put = [&](const Path& path, std::string_view text) {
+    ASSERT_TRUE(files.make_directories((dir.path() / path).parent_path(), 0700).ok());
+    ASSERT_TRUE(files.write(dir.path() / path, text).ok());
+  };
+  put("home/config.yaml",
+      "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  registries:\n  - name: team\n"
+      "    remotes: [{name: default, directory: {path: ../team}}]\n");
+  const auto push = [&](std::string_view remark) {
+    put(Path("team/packages/shop/1.0.0") / package::kPackageFile,
+        fmt::format("# {}\napiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {{name: shop}}\n"
+                    "spec: {{version: 1.0.0}}\n",
+                    remark));
+  };
+  release::PackageInfo deployed;
+  deployed.reference = "team/shop:1.0.0";
+  const auto fetch_now = [&](const release::PackageInfo* of_release) {
+    Packages packages({.registries = {files, processes, events, paths, clock},
+                       .transport = {},
+                       .engines = {},
+                       .deployed = of_release});
+    return packages.fetch("team/shop:1.0.0", {}, Context());
+  };
+  push("right");
+  const auto first = fetch_now(nullptr);
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  deployed.digest = first->digest;
+  EXPECT_TRUE(fetch_now(&deployed).ok());
+  ASSERT_TRUE(files.remove_all(paths.state).ok());
+
+  push("wrong");
+  const auto moved = fetch_now(&deployed);
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().kind, ErrorKind::Conflict);
+  EXPECT_THAT(moved.error().to_line(), HasSubstr("isn't what it was when it was deployed"));
+  push("right");
+  const auto again = fetch_now(&deployed);
+  EXPECT_TRUE(again.ok()) << again.error().to_line();
+
+  // Another release was the first to use it here.
+  ASSERT_TRUE(files.remove_all(paths.state).ok());
+  push("wrong");
+  ASSERT_TRUE(fetch_now(nullptr).ok());
+  EXPECT_FALSE(fetch_now(&deployed).ok());
+}
+
 TEST_F(PackagesOfThisMachine, AKustomizationOfSomebodyElseReadsNothingAroundIt) {
   const auto put = [&](const Path& path, std::string_view text) {
     ASSERT_TRUE(files.make_directories((dir.path() / path).parent_path(), 0700).ok());

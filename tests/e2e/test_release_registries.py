@@ -4,12 +4,12 @@ import shutil
 import subprocess
 
 from guides import blocks
-from harness import check, contains, equal, test
+from harness import check, config_map, contains, equal, test
 from registries import PASSWORD, Registry, basic
 from test_demo import ROOT
 from test_operator import Operator
 from test_registries import login
-from test_release_resource import address, change, make, remove, serve, wait_for
+from test_release_resource import address, change, make, publish, registry, remove, serve, wait_for
 from test_signatures import keys, pushed
 
 
@@ -60,6 +60,28 @@ def an_operator_reads_credentials_registries_and_policy_again(t):
     look_again(t, "policy")
     contains(wait_for(t, "PackageNotRead", "shop", seconds=90), "trust.yaml is not there")
     check(PASSWORD not in operator.said(), "the log has the password")
+    remove(t, "shop")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_version_that_moved_while_no_operator_ran_is_refused(t):
+    serve(t)
+    registry(t)
+    publish(t, "shop", "1.0.0", config_map("a", {"version": "right"}))
+    operator = Operator(t, "--releases", "own")
+    make(t, "shop", package="team/shop:1.0.0")
+    wait_for(t, "Deployed", "shop")
+    equal(operator.stop(), 0, "exit code")
+    # The next Pod has an empty home.
+    shutil.rmtree(t.dir / "home/state")
+    publish(t, "shop", "1.0.0", config_map("a", {"version": "wrong"}))
+    operator = Operator(t, "--releases", "own")
+    contains(wait_for(t, "PackageNotRead", "shop"), "team/shop:1.0.0 isn't what it was when it was deployed", "team/shop:1.0.0@sha256:")
+    equal(t.kube.get("ConfigMap", t.ns, "a")["data"], {"version": "right"})
+    publish(t, "shop", "1.0.0", config_map("a", {"version": "right"}))
+    look_again(t, "repaired")
+    wait_for(t, "Deployed", "shop", seconds=90)
     remove(t, "shop")
     equal(operator.stop(), 0, "exit code")
 
