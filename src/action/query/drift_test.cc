@@ -245,7 +245,7 @@ TEST_F(DriftTest, WhatTheServerAlwaysForbidsToDeleteLeavesNoRevision) {
   ASSERT_EQ(back->revision, 2);
   for (int round = 0; round < 2; ++round) {
     ASSERT_EQ(drifted().count(DriftKind::LeftOver), 1u);
-    const auto fixed = fix_drift(environment(), id, false, Context());
+    const auto fixed = fix_drift(environment(), id, {}, Context());
     ASSERT_TRUE(fixed.ok()) << fixed.error().to_line();
     EXPECT_FALSE(fixed->changed);
     EXPECT_EQ(fixed->revision, 2);
@@ -255,7 +255,7 @@ TEST_F(DriftTest, WhatTheServerAlwaysForbidsToDeleteLeavesNoRevision) {
   edit("ConfigMap", "extra",
        [](Value& object) { object["metadata"].set("finalizers", Value::array({"example.com/held"})); });
   cluster.set_before({});
-  const auto begun = fix_drift(environment(), id, false, Context());
+  const auto begun = fix_drift(environment(), id, {}, Context());
   ASSERT_TRUE(begun.ok()) << begun.error().to_line();
   EXPECT_TRUE(begun->changed) << "it is being deleted now";
   EXPECT_EQ(begun->revision, 3);
