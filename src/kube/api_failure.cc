@@ -27,6 +27,7 @@ constexpr std::string_view kOtherUid = "uid mismatch: ";
 constexpr std::string_view kUnanswered = "failed calling webhook \"";
 // forbiddenMessage of apiserver's responsewriters: `User "ann" cannot patch resource "pods"`.
 constexpr std::string_view kUser = "User \"", kCannot = "\" cannot ";
+constexpr std::string_view kEscalates = " is attempting to grant RBAC permissions not currently held";
 // NewDryRunUnsupportedErr of apiserver's admission.
 constexpr std::string_view kNoDryRun = "does not support dry run";
 // The resourcequota plugin of apiserver's admission.
@@ -91,7 +92,9 @@ std::vector<std::string> deniers_in(std::string_view words) {
   return {escape_controls(rest.substr(0, rest.find('"')))};
 }
 
+// RBAC also refuses to give others what one hasn't: a Role, or a binding of one.
 bool says_no_right(std::string_view words) {
+  if (words.find(kEscalates) != std::string_view::npos) return true;
   const auto user = words.find(kUser);
   return user != std::string_view::npos && words.find(kCannot, user) != std::string_view::npos;
 }

@@ -84,6 +84,20 @@ TEST(ApiStatus, HintOfA403IsOfPermissionsOnlyWhereTheyAreMissing) {
   EXPECT_THAT(anonymous, ::testing::HasSubstr("--context"));
 }
 
+TEST(ApiStatus, A403OfRbacIsNoDenial) {
+  const auto failure = [](std::string_view message) {
+    return decode_answer(
+               answer(403, status_body(fmt::format(R"("message":"{}","reason":"Forbidden")", message))),
+               kAsked)
+        .error();
+  };
+  EXPECT_TRUE(is_without_right(failure(R"(pods is forbidden: User \"a\" cannot list resource \"pods\")")));
+  EXPECT_TRUE(is_without_right(failure(
+      R"(roles.rbac.authorization.k8s.io \"r\" is forbidden: user \"a\" (groups=[\"b\"]) is attempting to )"
+      R"(grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"secrets\"]})")));
+  EXPECT_FALSE(is_without_right(failure(R"(admission webhook \"a.b\" denied the request: it is in use)")));
+}
+
 TEST(ApiStatus, OfATerminatingNamespaceNoRuleIsToBlame) {
   const auto result = decode_answer(
       answer(403, status_body(R"("message":"secrets \"a\" is forbidden","reason":"Forbidden","details":)"
