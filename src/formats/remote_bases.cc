@@ -12,7 +12,7 @@
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "formats/trusted_servers.h"
-#include "http/url.h"
+#include "http/over_limit.h"
 #include "registry/chart_repository.h"
 #include "registry/git_url.h"
 #include "registry/kustomization.h"
@@ -81,22 +81,39 @@ std::string locked_name(const Value& need) {
   return escape_controls(name);
 }
 
-// By which a server is asked for it: of a name, what is before its query, whether or not `//` divides it.
-std::string asked_by(std::string_view name) {
-  name = name.substr(0, name.find('?'));
-  const auto scheme = name.find("://");
-  const std::size_t host = scheme == std::string_view::npos ? 0 : scheme + 3;
-  std::string address(name.substr(0, host));
-  for (const char each : name.substr(host))
-    if (each != '/' || !address.ends_with('/') || address.size() == host) address += each;
-  while (address.size() > host && address.ends_with('/')) address.pop_back();
-  return address;
+// Where it is, of an address or of a lock's name: host and path, as kustomize's way to write the address of a
+// repository may differ from that of the file ("http://me@github.com/o/r" is "me@github.com:o/r"). `//`
+// counts as `/`.
+std::string place_of(std::string_view address) {
+  address = address.substr(0, address.find('?'));
+  const auto scheme = address.find("://");
+  const bool has_scheme = scheme != std::string_view::npos;
+  if (has_scheme) address.remove_prefix(scheme + 3);
+  const std::string_view server = address.substr(0, address.find_first_of(has_scheme ? "/" : "/:"));
+  address.remove_prefix(std::min(server.size() + 1, address.size()));
+  std::string place = lower_case(server.substr(server.rfind('@') + 1)) + '/';
+  for (const char each : address)
+    if (each != '/' || !place.ends_with('/')) place += each;
+  while (place.ends_with('/')) place.pop_back();
+  return place;
 }
 
-bool are_of_one_server(std::string_view a, std::string_view b) {
-  const auto one = http::Url::parse(a.substr(0, a.find('#')));
-  const auto other = http::Url::parse(b.substr(0, b.find('#')));
-  return one && other && one->origin() == other->origin();
+// Whether it is the repository's or of a path in it.
+bool is_place_in(std::string_view place, std::string_view repository) {
+  return place.starts_with(repository) &&
+         (place.size() == repository.size() || place[repository.size()] == '/');
+}
+
+// Whether a file's address has one of kustomize's marks for a repository. With two it isn't asked for as a
+// file (namesRepository in engines/kustomize/engine/remotes.go).
+bool is_marked(std::string_view url) {
+  const std::string_view path = url.substr(0, url.find('?'));
+  const std::string_view query = url.substr(path.size());
+  const auto has = [&](std::string_view name) {
+    return query.contains(fmt::format("?{}=", name)) || query.contains(fmt::format("&{}=", name));
+  };
+  return has("ref") || has("version") || path.contains(".git/") ||
+         path.find("//", path.find("://") + 3) != std::string_view::npos;
 }
 
 std::string_view address_of(const Value& need) {
@@ -104,9 +121,9 @@ std::string_view address_of(const Value& need) {
   return url.empty() ? need.string_at("repo") : url;
 }
 
-// A file that its server doesn't give out.
+// A file that could not be had.
 struct Refused {
-  std::string url;
+  std::string place;
   Error error;
 };
 
@@ -209,28 +226,41 @@ class Completion {
     return {};
   }
 
-  // Nothing: its server has none, or gives none out, as to those that don't log in. There may be a repository
-  // then, for which git has credentials.
+  // Nothing: it is taken for a repository. No file takes the place of a repository that is locked, whatever
+  // its server has by now.
   Result<std::optional<std::string>> fetch_file(const Value& need, const std::string& url) {
+    const resolve::LockedRemote* const known = find_locked(need);
+    const bool is_repository = known != nullptr && !known->commit.empty();
+    if (is_repository) return std::optional<std::string>();
     auto content = registry::fetch_remote_file(web(), url, context_);
-    if (content || content.error().detail<registry::FileRefused>() == nullptr) return content;
-    if (const auto* const known = find_locked(need); known != nullptr && known->commit.empty())
-      return content;
-    refused_.push_back({url, std::move(content).error()});
+    if (content || known != nullptr || !may_be_repository(url, content.error())) return content;
+    refused_.push_back({place_of(shown(need)), std::move(content).error()});
     return std::optional<std::string>();
   }
 
-  const Refused* refused_by_server_of(std::string_view repository) const {
-    const auto found = std::ranges::find_if(
-        refused_, [&](const Refused& each) { return are_of_one_server(each.url, repository); });
-    return found == refused_.end() ? nullptr : &*found;
+  // A server gives no file out to those that don't log in; for a repository, git has credentials. A marked
+  // address is as likely a repository's: only git may reach its server (with its own certificates and
+  // addresses), or have its commit, while the web server is away.
+  //
+  // So an outage could have something else rendered where a file was, but only if its address leads into a
+  // repository too, which has a kustomization at exactly the path of the file. Nobody has that by accident,
+  // and an author who arranges it can change the file as well. The lock refuses both.
+  static bool may_be_repository(const std::string& url, const Error& failure) {
+    if (failure.detail<registry::FileRefused>() != nullptr) return true;
+    const bool is_over = failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
+    return is_marked(url) && !is_over && !http::is_over_limit(failure);
+  }
+
+  static bool leads_into(const Refused& file, std::string_view repository) {
+    return is_place_in(file.place, place_of(config::redact_urls(repository)));
   }
 
   // The engine's complaint would be that it can't be a repository.
   Status check_refused() const {
     for (const Refused& each : refused_)
       if (std::ranges::none_of(remotes_, [&](const Value& remote) {
-            return remote.find("chart") == nullptr && are_of_one_server(remote.string_at("repo"), each.url);
+            const std::string_view repository = remote.string_at("repo");
+            return remote.find("chart") == nullptr && !repository.empty() && leads_into(each, repository);
           }))
         return Error(each.error).with_frame(fmt::format("while fetching what {} names", source_.reference));
     return {};
@@ -273,11 +303,10 @@ class Completion {
     return found != nullptr || need.string_at("url").empty() ? found : find_locked_repository(name);
   }
 
-  // Where a server had no file, and now has one: that may not take the place of the repository that is
-  // locked.
+  // By an address that may be a file's, a repository is asked for in other words.
   const resolve::LockedRemote* find_locked_repository(const std::string& file) const {
     const auto found = std::ranges::find_if(world_.lock->remotes(), [&](const resolve::LockedRemote& each) {
-      return !each.commit.empty() && asked_by(each.name) == asked_by(file);
+      return !each.commit.empty() && place_of(each.name) == place_of(file);
     });
     return found == world_.lock->remotes().end() ? nullptr : &*found;
   }
@@ -339,7 +368,7 @@ class Completion {
         {address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
          std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()},
         context);
-    if (!base) return std::move(base).error().with_frame(while_fetching(need));
+    if (!base) return not_fetched(std::move(base).error(), need);
     if (pinned && base->commit != known->commit)
       return error(ErrorKind::Conflict, "{} is not at the commit that mistletoe.lock of {} has", shown(need),
                    source_.reference);
@@ -350,11 +379,17 @@ class Completion {
     return {};
   }
 
-  std::string while_fetching(const Value& need) const {
-    const Refused* const file = refused_by_server_of(need.string_at("repo"));
-    return file == nullptr ? fmt::format("while fetching {}", shown(need))
-                           : fmt::format("while fetching {} as a repository, since as a file {}", shown(need),
-                                         file->error.message);
+  // If a file was wanted whose server is away for now, there may never have been a repository: the file may
+  // be there the next time.
+  Error not_fetched(Error failure, const Value& need) const {
+    const auto file = std::ranges::find_if(
+        refused_, [&](const Refused& each) { return leads_into(each, need.string_at("repo")); });
+    if (file == refused_.end())
+      return std::move(failure).with_frame(fmt::format("while fetching {}", shown(need)));
+    const bool is_over = failure.kind == ErrorKind::Cancelled || failure.kind == ErrorKind::Timeout;
+    if (file->error.kind == ErrorKind::Retryable && !is_over) failure.kind = ErrorKind::Retryable;
+    return std::move(failure).with_frame(fmt::format(
+        "while fetching {} as a repository, since the file failed: {}", shown(need), file->error.message));
   }
 
   // Files of this machine were judged before.

@@ -9,6 +9,7 @@
 
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "http/over_limit.h"
 #include "testing/fake_transport.h"
 #include "testing/forwarding_transport.h"
 #include "testing/recorded_events.h"
@@ -126,10 +127,65 @@ TEST_F(RemoteBasesTest, AFileThatIsNotGivenOutMayBeARepository) {
 
 TEST_F(RemoteBasesTest, AServerThatFailsSaysNothingAboutAFile) {
   web.reply(503);
-  const auto failed = complete({R"([{"url": "https://git.example/o/r/base?ref=v1"}])"});
+  const auto failed = complete({R"([{"url": "https://files.example/a/b/base"}])"});
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().kind, ErrorKind::Retryable);
   EXPECT_EQ(seen.size(), 1u);
+}
+
+TEST_F(RemoteBasesTest, WhereARepositoryIsAsLikelyAServerThatFailsLeadsToIt) {
+  const std::vector<Error> failures{
+      error(ErrorKind::Retryable, "git.example can't be reached"),
+      error(ErrorKind::Forbidden, "the TLS certificate of git.example is not acceptable")};
+  for (const char* url : {"https://git.example/o/r/base?ref=v1", "https://git.example/o/r/b?a=b&version=v1",
+                          "https://git.example/o/r//base", "https://git.example/o/r.git/base"})
+    for (const Error& failure : failures) {
+      seen.clear();
+      web.fail(failure);
+      const auto failed = complete({fmt::format(R"([{{"url": "{}"}}])", url)});
+      ASSERT_EQ(seen.size(), 2u) << url;
+      EXPECT_THAT(seen[1][kOptions], HasSubstr("\"absent\":true")) << url;
+      ASSERT_FALSE(failed.ok()) << "the engine knows no repository there: " << url;
+      EXPECT_EQ(failed.error().kind, failure.kind) << url;
+      EXPECT_EQ(failed.error().message, failure.message) << url;
+    }
+}
+
+TEST_F(RemoteBasesTest, HttpAloneLeadsToARepositoryToo) {
+  (void)complete({R"([{"url": "http://github.com/o/r?ref=v1"}])"});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_THAT(seen[1][kOptions], HasSubstr("\"absent\":true"));
+  EXPECT_EQ(web.count(), 0u);
+}
+
+TEST_F(RemoteBasesTest, NoRepositoryIsLookedForWhenTimeIsOverOrAFileIsThere) {
+  for (const Error& failure : {error(ErrorKind::Cancelled, "stopped"),
+                               error(ErrorKind::Invalid, "too large").with_detail(http::OverLimit())}) {
+    seen.clear();
+    web.fail(failure);
+    const auto failed = complete({R"([{"url": "https://git.example/o/r/base?ref=v1"}])"});
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().kind, failure.kind);
+    EXPECT_EQ(seen.size(), 1u);
+  }
+}
+
+TEST_F(RemoteBasesTest, AnOutageStaysOneWhereThereIsNoRepository) {
+  // git isn't asked for an address of this machine.
+  const std::string repository = R"([{"repo": "https://127.0.0.1/o/r", "ref": "v1", "path": "base"}])";
+  for (const auto& [status, kind] :
+       {std::pair(503, ErrorKind::Retryable), std::pair(401, ErrorKind::Forbidden)}) {
+    web.reply(status);
+    const auto failed = complete({R"([{"url": "https://127.0.0.1/o/r/base?ref=v1"}])", repository});
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().kind, kind);
+    EXPECT_EQ(failed.error().message, "https://127.0.0.1/o/r is not a repository of the Internet");
+    EXPECT_THAT(failed.error().frames.front(), HasSubstr(fmt::format("the server answered {}", status)));
+  }
+  web.reply(503);
+  const auto other = complete({R"([{"url": "https://127.0.0.1/o/raw/base?ref=v1"}])", repository});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().kind, ErrorKind::Forbidden) << "a file of the same server that isn't in it";
 }
 
 TEST_F(RemoteBasesTest, ALockedFileStaysAFile) {
@@ -145,14 +201,23 @@ TEST_F(RemoteBasesTest, ALockedFileStaysAFile) {
 }
 
 TEST_F(RemoteBasesTest, ALockedRepositoryStaysARepository) {
-  lock.set_remotes(
-      {{.name = "https://git.example/o/r//base?ref=v1", .commit = std::string(40, 'a'), .digest = {}}});
-  web.reply(200, "kind: ConfigMap\n");
-  const auto replaced = complete({R"([{"url": "https://git.example/o/r/base?ref=v1"}])"});
-  ASSERT_FALSE(replaced.ok());
-  EXPECT_EQ(replaced.error().kind, ErrorKind::Conflict);
-  EXPECT_THAT(replaced.error().to_line(),
-              AllOf(HasSubstr("is not what mistletoe.lock of"), HasSubstr("it was a repository")));
+  const auto is_asked_for = [&](const std::string& name, const std::string& url) {
+    seen.clear();
+    lock.set_remotes({{.name = name, .commit = std::string(40, 'a'), .digest = {}}});
+    EXPECT_TRUE(complete({fmt::format(R"([{{"url": "{}"}}])", url)}).ok()) << url;
+    return seen.size() != 2 || !seen[1][kOptions].contains("\"absent\":true");
+  };
+  web.otherwise([](const http::Request&, const Context&) {
+    return http::Response{.status = 200, .body = "kind: ConfigMap\n"};
+  });
+  EXPECT_FALSE(is_asked_for("https://git.example/o/r//base?ref=v1", "https://git.example/o/r/base?ref=v1"));
+  EXPECT_FALSE(is_asked_for("https://git.example/o/r", "https://u:p@Git.Example/o/r/"));
+  EXPECT_FALSE(is_asked_for("https://github.com/o/r?ref=v1", "http://github.com/o/r?ref=v1"));
+  EXPECT_FALSE(is_asked_for("me@github.com:o/r//base", "https://me@github.com/o/r/base"));
+  EXPECT_EQ(web.count(), 0u);
+  EXPECT_TRUE(is_asked_for("https://git.example/o/r//base?ref=v1", "https://git.example/o/r/bases?ref=v1"));
+  EXPECT_TRUE(is_asked_for("https://git.example/o/r//base?ref=v1", "https://files.example/o/r/base?ref=v1"));
+  EXPECT_EQ(web.count(), 2u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "http/over_limit.h"
 #include "http/url.h"
 #include "registry/git_url.h"
 #include "registry/oci_auth.h"
@@ -88,6 +89,14 @@ Error refused(const std::string& url, int status) {
   return failure;
 }
 
+// Of an address that a server sends us to. Where we may not follow (http, a private server that lets people
+// log in), the answer of the first server was that it doesn't give the file out.
+Error not_followed(Error failure) {
+  const bool is_final = failure.kind == ErrorKind::Forbidden || failure.kind == ErrorKind::Invalid;
+  if (is_final && !http::is_over_limit(failure)) failure.details.set(FileRefused{});
+  return failure;
+}
+
 }  // namespace
 
 Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to) {
@@ -115,7 +124,7 @@ Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::st
   const Context context = bounded(most, caller);
   std::string from = reach.repository;
   std::string at = url;
-  for (int i = 0; i <= kMaxRedirects; ++i) {
+  const auto ask = [&]() -> Result<http::Response> {
     MIST_TRY_VOID(check_url(at, reach.plain));
     http::Request request = file_request(at, known, most);
     if (!reach.repository.empty()) {
@@ -125,6 +134,11 @@ Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::st
                                         .in(fmt::format("while fetching {}", config::redact_urls(url)));
     if (!answer && request.public_only)
       return sent_elsewhere(std::move(answer).error(), without_login(reach.repository));
+    return answer;
+  };
+  for (int i = 0; i <= kMaxRedirects; ++i) {
+    Result<http::Response> answer = ask();
+    if (!answer && i > 0) return not_followed(std::move(answer).error());
     MIST_TRY(http::Response response, std::move(answer));
     const std::string_view next = http::find_header(response.headers, "location");
     if (response.status >= 300 && response.status < 400 && !next.empty()) {

@@ -31,7 +31,8 @@ struct FileReach {
 /// has a repository. Errors: Invalid (it may not lead there).
 Result<bool> judged_hop(const FileReach& reach, std::string_view from, const std::string& to);
 
-/// The fact of an error: the server answered that it doesn't give the file out, and would say so again.
+/// The fact of an error: the server answered that it doesn't give the file out, or led to where nobody may
+/// follow, and would do so again.
 struct FileRefused {};
 
 /// Its content; nothing if the server has no such file, or only a page for people (HTML). Follows redirects.

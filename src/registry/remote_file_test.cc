@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "http/over_limit.h"
 #include "testing/fake_transport.h"
 
 namespace mist::registry {
@@ -137,6 +138,29 @@ TEST(RemoteFile, ALargerFileMayTakeLonger) {
   // 25 MiB at 3 Mbit/s.
   EXPECT_GT(large, std::chrono::seconds(70));
   EXPECT_LT(small, large);
+}
+
+TEST(RemoteFile, AServerThatLeadsToWhereNobodyMayFollowGivesTheFileToNobody) {
+  const auto is_refused = [](mist::testing::FakeTransport& web, const std::string& url) {
+    const auto content = fetch_remote_file(web, url, Context());
+    return !content && content.error().detail<FileRefused>() != nullptr;
+  };
+  const auto leading_to = [](mist::testing::FakeTransport& web, std::string where) {
+    web.reply(302, "", {{"Location", std::move(where)}});
+  };
+  mist::testing::FakeTransport web;
+  leading_to(web, "http://b.example/login");
+  EXPECT_TRUE(is_refused(web, "https://a.example/x"));
+  leading_to(web, "https://login.internal/");
+  web.fail(error(ErrorKind::Forbidden, "login.internal is not a server of the Internet"));
+  EXPECT_TRUE(is_refused(web, "https://a.example/x"));
+  leading_to(web, "https://b.example/x");
+  web.fail(error(ErrorKind::Retryable, "b.example can't be reached"));
+  EXPECT_FALSE(is_refused(web, "https://a.example/x")) << "it may be there the next time";
+  leading_to(web, "https://b.example/x");
+  web.fail(error(ErrorKind::Invalid, "it is too large").with_detail(http::OverLimit()));
+  EXPECT_FALSE(is_refused(web, "https://a.example/x")) << "there is a file";
+  EXPECT_FALSE(is_refused(web, "http://a.example/x")) << "nobody led there";
 }
 
 TEST(RemoteFile, FailuresSayWhatToDo) {

@@ -38,8 +38,9 @@ def repository(t, name, files):
     return bare
 
 
-def served(root, login=None):
-    """What is below `root`, by git's http-backend (a CGI program); `asked` are the requests' paths."""
+def served(root, login=None, busy=()):
+    """What is below `root`, by git's http-backend (a CGI program); `asked` are the requests' paths. Those in `busy`
+    are answered with 408, which isn't tried again."""
     asked = []
 
     class Backend(QuietHandler):
@@ -47,6 +48,10 @@ def served(root, login=None):
             address = urllib.parse.urlsplit(self.path)
             body = self.body() or b""
             asked.append(address.path)
+            if address.path in busy:
+                self.send_response(408)
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
             if login and self.headers.get("Authorization") != login:
                 self.send_response(401)
                 self.send_header("WWW-Authenticate", 'Basic realm="packages"')
@@ -255,6 +260,28 @@ def an_address_that_may_be_a_file_or_a_repository(t):
     finally:
         server.stop()
         files.stop()
+
+
+@test
+def a_base_whose_web_server_fails_comes_by_git(t):
+    """Its address, which may be a file's, is asked for first; a lock, or a commit that is there, needs no server."""
+    repository(t, "team/shared", BASE)
+    server, asked = served(t.dir, busy=["/team/shared/base"])
+    address = f"http://127.0.0.1:{server.port}/team/shared/base"
+    commit = git("rev-parse", "v1", cwd=t.dir / "team/shared-work")
+    try:
+        package, at_commit = overlay(t, "tag", f"{address}?ref=v1"), overlay(t, "commit", f"{address}?ref={commit}")
+        for each in (package, at_commit):
+            contains(t.run("generate", "web", "-p", each).out, "name: my-shared")
+        check("/team/shared/base" in asked, asked)
+        t.run("package", "lock", package)
+        t.run("generate", "web", "-p", package, "--locked")
+        asked.clear()
+        contains(t.run("generate", "web", "-p", package, "--locked").out, "name: my-shared")
+        equal(asked, [], "requests for a locked commit that is there")
+    finally:
+        server.stop()
+    contains(t.run("generate", "web", "-p", at_commit).out, "name: my-shared")
 
 
 @test
