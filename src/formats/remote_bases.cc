@@ -24,8 +24,9 @@ namespace {
 
 using encoding::Value;
 
-constexpr int kMaxRounds = 20;  // bases of bases of bases
-constexpr std::size_t kMaxRemotes = 200;
+// Bases of bases of bases: each level may take two rounds, as its addresses may be files' or repositories'.
+constexpr int kMaxRounds = 40;
+constexpr std::ptrdiff_t kMaxRemotes = 200;
 constexpr std::string_view kBuiltin = "builtin";  // the apiVersion of kustomize's own plugins
 
 // Everything that is fetched is put below it.
@@ -146,7 +147,7 @@ class Completion {
       // Content from elsewhere may not lead back to this machine.
       const bool local = world_.is_local && only_local_;
       for (const Value& need : missing.as_array()) {
-        if (remotes_.size() >= kMaxRemotes) return endless();
+        if (is_full()) return endless();
         MIST_TRY_VOID(fetch(need, local).in(fmt::format("while fetching what {} names", source_.reference)));
       }
       options_.set("remotes", Value(remotes_));
@@ -188,9 +189,17 @@ class Completion {
     return {};
   }
 
+  std::ptrdiff_t fetched() const {
+    return std::ranges::count_if(remotes_, [](const Value& each) { return each.find("absent") == nullptr; });
+  }
+
+  // A repository that was asked for as a file is one remote, though it has two entries. Addresses of nothing
+  // cost a request each, so they have a bound too.
+  bool is_full() const { return fetched() >= kMaxRemotes || std::ssize(remotes_) >= 2 * kMaxRemotes; }
+
   Error endless() const {
     return error(ErrorKind::Invalid, "{} names remote bases without end", source_.reference)
-        .with_because(fmt::format("{} were fetched, {} levels deep at most", remotes_.size(), kMaxRounds))
+        .with_because(fmt::format("{} were fetched, in {} rounds at most", fetched(), kMaxRounds))
         .with_hint("do two repositories name each other?");
   }
 

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "crypto/digest.h"
@@ -218,6 +220,39 @@ TEST_F(RemoteBasesTest, ALockedRepositoryStaysARepository) {
   EXPECT_TRUE(is_asked_for("https://git.example/o/r//base?ref=v1", "https://git.example/o/r/bases?ref=v1"));
   EXPECT_TRUE(is_asked_for("https://git.example/o/r//base?ref=v1", "https://files.example/o/r/base?ref=v1"));
   EXPECT_EQ(web.count(), 2u);
+}
+
+TEST_F(RemoteBasesTest, AnAddressThatIsNoFileCountsOnce) {
+  const auto needs = [](std::string_view path, int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i)
+      list += fmt::format(R"({}{{"url": "https://files.example/{}/{}"}})", i == 0 ? "" : ", ", path, i);
+    return fmt::format("[{}]", list);
+  };
+  web.otherwise([](const http::Request& request, const Context&) {
+    return http::Response{.status = request.url.contains("/absent/") ? 404 : 200, .body = "kind: A\n"};
+  });
+  const auto most = complete({needs("absent", 200), needs("there", 200)});
+  EXPECT_TRUE(most.ok()) << most.error().to_line();
+  for (const auto& [absent, there, fetched] : {std::tuple(200, 201, 200), std::tuple(401, 0, 0)}) {
+    const auto endless = complete({needs("absent", absent), needs("there", there)});
+    ASSERT_FALSE(endless.ok());
+    EXPECT_EQ(endless.error().message, "oci://reg.example/shop:1.0.0 names remote bases without end");
+    EXPECT_EQ(endless.error().because, fmt::format("{} were fetched, in 40 rounds at most", fetched));
+  }
+}
+
+TEST_F(RemoteBasesTest, AddressesThatAreNoFilesTakeNoLevelsAway) {
+  web.otherwise([](const http::Request& request, const Context&) {
+    return http::Response{.status = request.url.contains("/absent/") ? 404 : 200, .body = "kind: A\n"};
+  });
+  std::vector<std::string> rounds;
+  for (int i = 0; i < 19; ++i)
+    for (const char* path : {"absent", "there"})
+      rounds.push_back(fmt::format(R"([{{"url": "https://files.example/{}/{}"}}])", path, i));
+  EXPECT_TRUE(complete(rounds).ok());
+  for (int i = 0; i < 2; ++i) rounds.push_back(rounds.front());
+  EXPECT_FALSE(complete(rounds).ok());
 }
 
 }  // namespace
