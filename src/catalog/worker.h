@@ -14,7 +14,8 @@ namespace mist::catalog {
 struct WorkerOptions {
   std::string holder;                        ///< who we are: unlike any other worker, and any earlier one
   Duration term = std::chrono::seconds(30);  ///< of a lease
-  Duration pause = std::chrono::seconds(1);  ///< between looks at an empty queue
+  /// Between looks at an empty queue, and between calls to a database that is away.
+  Duration pause = std::chrono::seconds(1);
   /// After it was found that this installation can't test anything now; and of a version whose objects
   /// another test has.
   Duration long_pause = std::chrono::minutes(1);

@@ -251,7 +251,7 @@ class WorkerTest : public ::testing::Test {
     std::stop_source stopped;
     int pauses = 0;
     InterruptedClock clock([&](Duration duration) {
-      if (duration == options.term / 2) {
+      if (duration == options.term) {
         ++pauses;
         EXPECT_EQ(outage_.left(), 0) << "the database is still away";
         EXPECT_TRUE(others && store_->renew(*others, std::chrono::seconds(30)).ok());
@@ -441,7 +441,7 @@ TEST_F(WorkerTest, AnOutageOfTheDatabaseAtTheEndOfATestCostsNoResult) {
   submit({{"map.yaml", std::string(kMap)}});
   outage_.refuse("UPDATE jobs SET open = 0", 3);
   const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
-  InterruptedClock clock([&](Duration duration) { return duration == options.term / 2; });
+  InterruptedClock clock([&](Duration duration) { return duration == options.term; });
   world_clock_ = &clock;
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
@@ -457,7 +457,7 @@ TEST_F(WorkerTest, AnOutageOfTheDatabaseInATestCostsNoAttempt) {
   outage_.refuse("DELETE FROM steps", 3);  // what gives the job back
   const WorkerOptions options{
       .holder = "w", .pause = std::chrono::milliseconds(1), .long_pause = Duration::zero()};
-  InterruptedClock clock([&](Duration duration) { return duration == options.term / 2; });
+  InterruptedClock clock([&](Duration duration) { return duration == options.term; });
   world_clock_ = &clock;
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
@@ -475,7 +475,7 @@ TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewAndNobodyTookCostsNoAttempt) {
     return std::nullopt;
   });
   const WorkerOptions options{
-      .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(1)};
+      .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(10)};
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(events_.has("the lease was lost"));
@@ -486,7 +486,7 @@ TEST_F(WorkerTest, AResultIsKeptThoughTheAnswerOfTheDatabaseWasLost) {
   submit({{"map.yaml", std::string(kMap)}});
   outage_.lose_answer("UPDATE jobs SET open = 0");
   const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
-  InterruptedClock clock([&](Duration duration) { return duration == options.term / 2; });
+  InterruptedClock clock([&](Duration duration) { return duration == options.term; });
   world_clock_ = &clock;
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
@@ -499,7 +499,7 @@ TEST_F(WorkerTest, AVersionThatCannotBeTestedIsToldSoOnceThoughAnAnswerWasLost) 
   submit({{"role.yaml", std::string(kRole)}});
   cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
   outage_.lose_answer("UPDATE jobs SET open = 0");
-  InterruptedClock clock([](Duration duration) { return duration == WorkerOptions().term / 2; });
+  InterruptedClock clock([](Duration duration) { return duration == WorkerOptions().term; });
   world_clock_ = &clock;
   expect_failure_after_three_tries();
   const std::vector<Step> steps = (*store_->last_run("etcd", "1.0.0"))->steps;
@@ -518,7 +518,7 @@ TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewIsLeftToTheWorkerThatTookIt) {
     return std::nullopt;
   });
   const WorkerOptions options{
-      .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(1)};
+      .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(10)};
   const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(*worked);
@@ -544,6 +544,27 @@ TEST_F(WorkerTest, AnOutageThatOnlyARenewalMetCostsNoOtherWorkerItsTest) {
     while (outage_.left() > 0) std::this_thread::yield();
     return job;
   });
+}
+
+TEST_F(WorkerTest, ARenewalThatFailsIsTriedAgainBeforeTheLeaseEnds) {
+  submit({{"map.yaml", std::string(kMap)}});
+  bool is_over = false;
+  cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "apply" || call.key.name != "a" || call.dry_run || is_over) return std::nullopt;
+    // As many thirds as the lease has.
+    outage_.refuse("UPDATE jobs SET until", 3);
+    while (outage_.left() > 0) std::this_thread::yield();
+    is_over = true;
+    return std::nullopt;
+  });
+  const WorkerOptions options{
+      .holder = "w", .term = std::chrono::seconds(3), .pause = std::chrono::milliseconds(1)};
+  InterruptedClock clock([&](Duration duration) { return duration == options.term; });
+  world_clock_ = &clock;
+  ASSERT_TRUE(work_once(*store_, world_on_cluster(), options, events_, Context()).ok());
+  EXPECT_TRUE(is_over);
+  EXPECT_FALSE(events_.has("the lease was lost"));
+  EXPECT_EQ(state(), VersionState::Passed);
 }
 
 TEST_F(WorkerTest, AnIdleWorkerTakesNoTestBeforeTheDatabaseHasBeenBackForAWhile) {
