@@ -24,7 +24,7 @@ struct GitCall {
   std::vector<std::string> settings = {};  ///< of this call: "fetch.negotiationAlgorithm=noop"
 };
 
-/// What one shallow fetch may bring; the callers bound its time.
+/// The most that one shallow fetch may bring; the callers bound its time.
 inline constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
 
 class Git {

@@ -38,7 +38,7 @@ Status check_digest(const PackageRef& reference, const std::optional<crypto::Dig
                     const crypto::Digest& digest);
 
 /// The Conflict of a version that had other bytes `when` ("it was deployed"): "… isn't what it was when it
-/// was deployed", because of both digests. What to do is its caller's to say.
+/// was deployed", because of both digests. Its caller adds what to do.
 Error other_bytes(const std::string& reference, std::string_view when, const std::string& was,
                   const std::string& is);
 

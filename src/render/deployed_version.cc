@@ -12,7 +12,7 @@
 namespace mist::render {
 namespace {
 
-// What it is pinned by; nothing: it may have other bytes every day.
+// The version that it is pinned by; nothing: it may have other bytes every day.
 std::optional<std::string> version_of(const registry::PackageRef& reference) {
   if (const auto* const named = std::get_if<registry::RegistryRef>(&reference.form()))
     return registry::pin_key(*named);

@@ -13,8 +13,8 @@ namespace mist::render {
 
 /// Succeeds unless `fetched` is the very version that `deployed` was made from, and has other bytes. Versions
 /// are those that are pinned: of a registry, and tags that are whole versions; by way of a range, too.
-/// `wanted` is the reference as it was asked for: with a digest it says itself which bytes are right. What a
-/// kustomization was made from is known by its manifest only; of one without, nothing is said, because the
+/// `wanted` is the reference as it was asked for: with a digest it says itself which bytes are right. The
+/// bytes of a kustomization are known by its manifest only; of one without, nothing is said, because the
 /// recorded digest covers its remote bases. Errors: Conflict, with both digests.
 Status check_deployed_version(const release::PackageInfo& deployed, const registry::PackageRef& wanted,
                               const registry::Fetched& fetched);

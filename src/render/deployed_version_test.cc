@@ -14,7 +14,7 @@ std::string at(std::string_view reference, std::string_view bytes) {
   return fmt::format("{}@{}", reference, digest(bytes).str());
 }
 
-/// What the release runs; what is wanted, which gives that reference and those bytes today.
+/// The release runs `deployed`; `wanted` is asked for, which gives that reference and those bytes today.
 Status check(std::string_view deployed, std::string_view deployed_bytes, std::string_view wanted,
              std::string_view resolved, std::string_view bytes, std::string engine = {}) {
   const release::PackageInfo package{.reference = std::string(deployed),

@@ -39,7 +39,7 @@ class Packages final : private PackageFinder {
     bool locked = false;  ///< DependencyRules::locked of what is fetched
     /// Must have signed the chart that is fetched by name, beside what the policy says; null: nothing more.
     std::shared_ptr<const trust::Keyring> keyring = {};
-    /// What the release runs that the package is fetched by name for: the same version with other bytes is a
+    /// The revision that the release runs now: the same version with other bytes is a
     /// Conflict (deployed_version.h), and nothing of them is remembered. Null: that doesn't matter.
     const release::PackageInfo* deployed = nullptr;
   };
