@@ -102,7 +102,8 @@ Command command_for(const GitCall& call, std::uint64_t largest_pack) {
   command.input = call.input;
   command.output_limit = call.output_limit;
   // The sender of a pack decides how large it is, and whether it ends.
-  if (call.remote != nullptr) command.file_limit = largest_pack;
+  if (call.remote != nullptr)
+    command.file_limit = std::min(largest_pack, call.file_limit.value_or(largest_pack));
   return command;
 }
 
@@ -110,6 +111,7 @@ struct Symptom {
   std::string_view text;
   ErrorKind kind;
   std::string_view hint;
+  bool brings_too_much = false;
 };
 
 constexpr std::string_view kCheckCredentials =
@@ -118,7 +120,7 @@ constexpr std::string_view kCheckCredentials =
     "missing, or the repository may not exist";
 constexpr std::string_view kCheckNetwork = "check the network and the proxy, then try again";
 constexpr std::string_view kTooLarge =
-    "what one fetch brings is larger than it may be (4 GiB; in a catalog 512 MiB; three eighths of "
+    "what is fetched of one commit is larger than it may be (4 GiB; in a catalog 512 MiB; three eighths of "
     "MIST_CACHE_LIMIT), or takes too much processor time: use a smaller repository, or clone it and name the "
     "directory";
 constexpr std::string_view kTooMuchWork =
@@ -161,7 +163,7 @@ constexpr std::array kSymptoms{
             "own address, often the same with .git at its end"},
     Symptom{"returned error: 5", ErrorKind::Retryable, "the server has a fault; try again later"},
     Symptom{"returned error: 429", ErrorKind::Retryable, "the server asks to slow down; try again later"},
-    Symptom{"died of signal 25", ErrorKind::Invalid, kTooLarge},
+    Symptom{"died of signal 25", ErrorKind::Invalid, kTooLarge, true},
     Symptom{"died of signal 24", ErrorKind::Invalid, kTooMuchWork},
     // Perhaps the machine's memory, now: it may work later.
     Symptom{"ut of memory", ErrorKind::Internal, kTooMuchWork},
@@ -175,7 +177,7 @@ constexpr std::array kSymptoms{
     Symptom{"couldn't find remote ref", ErrorKind::NotFound, "check the name of the branch or tag"},
     Symptom{"not our ref", ErrorKind::NotFound, "the repository has no such commit, or doesn't give it out"},
     // Says no more where a signal ended it: that of its limits. Or the pack is damaged.
-    Symptom{"invalid index-pack output", ErrorKind::Invalid, kTooLarge},
+    Symptom{"invalid index-pack output", ErrorKind::Invalid, kTooLarge, true},
 };
 
 // The first git that knows http.curloptResolve.
@@ -215,8 +217,15 @@ Error git_failure(std::string_view what, std::string_view messages) {
   if (symptom != kSymptoms.end()) {
     failure.kind = symptom->kind;
     failure.hint = symptom->hint;
+    if (symptom->brings_too_much) failure.details.set(BringsTooMuch{});
   }
   return failure;
+}
+
+Error brought_too_much(const GitUrl& remote) {
+  return error(ErrorKind::Invalid, "what git fetched from {} is too large", remote.display())
+      .with_hint(std::string(kTooLarge))
+      .with_detail(BringsTooMuch{});
 }
 
 Status check_git_keeps_addresses(ProcessRunner& processes, const Context& context) {

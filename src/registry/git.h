@@ -5,7 +5,9 @@
 // thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -22,10 +24,16 @@ struct GitCall {
   std::string input;
   std::uint64_t output_limit = std::uint64_t{64} << 20;
   std::vector<std::string> settings = {};  ///< of this call: "fetch.negotiationAlgorithm=noop"
+  /// Bytes of each file that a call with a remote writes, where that is less than the largest pack.
+  std::optional<std::uint64_t> file_limit = {};
 };
 
-/// The most that one shallow fetch may bring; the callers bound its time.
+/// The most that one shallow fetch may bring, and all that is fetched into the same snapshot later; the callers
+/// bound its time.
 inline constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
+
+/// The detail of the Invalid of a fetch that brings more than it may.
+struct BringsTooMuch {};
 
 class Git {
  public:
@@ -37,6 +45,8 @@ class Git {
   /// Cancelled, Internal (anything else, a damaged repository). git's own words are in `because`, without
   /// credentials.
   Result<std::string> run(const GitCall& call, const Context& context) const;
+
+  std::uint64_t largest_pack() const { return largest_pack_; }
 
  private:
   ProcessRunner& processes_;
@@ -50,5 +60,7 @@ Status check_git_keeps_addresses(ProcessRunner& processes, const Context& contex
 
 /// Which kind of failure git's messages tell of, and what to do.
 Error git_failure(std::string_view what, std::string_view messages);
+/// The same of a fetch that ended well, and brought too much.
+Error brought_too_much(const GitUrl& remote);
 
 }  // namespace mist::registry

@@ -162,7 +162,16 @@ TEST(Git, BoundsWhatARemoteMayMakeItWrite) {
       Git(runner).run({.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}}, Context());
   EXPECT_EQ(runner.commands.back().file_limit, std::uint64_t{4} << 30);
   EXPECT_EQ(fetched.error().kind, ErrorKind::Invalid);
+  EXPECT_NE(fetched.error().detail<BringsTooMuch>(), nullptr);
   EXPECT_THAT(fetched.error().hint, HasSubstr("4 GiB"));
+  const auto limit_of = [&](std::uint64_t wanted) {
+    (void)Git(runner, 1000)
+        .run({.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}, .file_limit = wanted},
+             Context());
+    return runner.commands.back().file_limit;
+  };
+  EXPECT_EQ(limit_of(10), 10u);
+  EXPECT_EQ(limit_of(5000), 1000u);
 }
 
 // So that the limit of one file is that of all.

@@ -363,6 +363,80 @@ TEST_F(SmallCache, LetsNothingInThatItCannotHold) {
   EXPECT_EQ(directories("incoming-"), 0u);
 }
 
+// The first fetch from a server that knows filters brings no contents. They come 500 files at a time.
+TEST_F(SmallCache, LetsNothingInThatComesInParts) {
+  upstream.allow_filters();
+  std::string bytes;
+  while (bytes.size() < 800'000) bytes += noise();
+  for (std::size_t i = 0; i < 1000; ++i)
+    upstream.put(fmt::format("web/{}", i), std::string_view(bytes).substr(i * 800, 800));
+  upstream.put("shop/Chart.yaml", "name: shop");
+  const std::string commit = upstream.commit();
+  const auto fetch_path = [&](std::string_view path) {
+    return fetch(fmt::format("git+{}//{}?ref={}", upstream.url(), path, commit));
+  };
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = fetch_path("web");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(refused.error().hint, HasSubstr("MIST_CACHE_LIMIT"));
+    EXPECT_LT(bytes_below(paths.registries()), kShare / 2) << "of neither part anything stays";
+  }
+  const auto other = fetch_path("shop");
+  EXPECT_TRUE(other.ok()) << other.error().to_line();
+}
+
+TEST_F(SmallCache, BeginsAnewWhereTheContentsOfOneCommitDoNotFit) {
+  upstream.allow_filters();
+  for (int i = 0; i < 12; ++i) {
+    upstream.put(fmt::format("p{}/Chart.yaml", i), "name: p");
+    upstream.put(fmt::format("p{}/noise", i), noise().substr(0, 70'000));
+  }
+  const std::string commit = upstream.commit();
+  int full = 0;
+  for (int i = 0; i < 12; ++i) {
+    const std::string reference = fmt::format("git+{}//p{}?ref={}", upstream.url(), i, commit);
+    auto fetched = fetch(reference);
+    EXPECT_LE(bytes_below(paths.registries()), kShare) << i;
+    if (!fetched.ok()) {
+      ++full;
+      EXPECT_EQ(fetched.error().kind, ErrorKind::Retryable) << fetched.error().to_line();
+      fetched = fetch(reference);
+    }
+    ASSERT_TRUE(fetched.ok()) << fetched.error().to_line();
+    EXPECT_LE(bytes_below(paths.registries()), kShare) << i;
+  }
+  EXPECT_GT(full, 0);
+}
+
+TEST_F(GitRegistry, NoMoreThanAPackageMayHaveIsFetchedOfOne) {
+  upstream.allow_filters();
+  for (int i = 0; i < 20; ++i)
+    upstream.put(fmt::format("packages/web/1.0.0/{}.yaml", i), fmt::format("a: {}", i));
+  upstream.commit();
+  ASSERT_TRUE(update().ok());
+  int tries = 0;
+  Path left;
+  // As git ends where a file reaches its limit: what it wrote so far stays.
+  runner.before = [&](const Command& command) -> std::optional<Result<ProcessResult>> {
+    if (!WatchedRunner::has(command, "--stdin")) return std::nullopt;
+    ++tries;
+    EXPECT_LT(*command.file_limit, kMaxPackageBytes / 4 * 5);
+    for (const Path& snapshot : matching("snapshot-")) left = snapshot / "repo.git/objects/pack/tmp_pack_x1";
+    EXPECT_TRUE(files.write(left, "half a pack").ok());
+    return Result<ProcessResult>(
+        ProcessResult{.exit_code = 128, .out = {}, .err = "error: index-pack died of signal 25\n"});
+  };
+  const auto refused = fetch("r/web:1.0.0");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_THAT(refused.error().message, HasSubstr("is larger than 64 MiB"));
+  EXPECT_EQ(tries, 1) << "a part of it isn't smaller";
+  EXPECT_FALSE(files.exists(left));
+  runner.before = nullptr;
+  EXPECT_TRUE(fetch("r/web:1.0.0").ok());
+}
+
 TEST_F(GitRegistry, AnUpdateStopsWhenAsked) {
   std::stop_source stop;
   runner.before = [&](const Command& command) -> std::optional<Result<ProcessResult>> {

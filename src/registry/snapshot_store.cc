@@ -26,10 +26,15 @@ constexpr std::size_t kBatch = 1000;            // files that one git reads
 constexpr std::size_t kFetchBatch = 500;        // contents that one fetch brings
 constexpr std::size_t kSplit = 8;               // of a batch that is too much
 constexpr std::size_t kMostBranchesNamed = 10;  // in an error
+// Of one package: what can't be compressed is a little larger in a pack.
+constexpr std::uint64_t kMostOfPackage = kMaxPackageBytes + kMaxPackageBytes / 8;
 // The list of files of a registry with half a million of them.
 constexpr std::uint64_t kMaxListing = std::uint64_t{64} << 20;
 
 Path repository_of(const Path& snapshot) { return snapshot / "repo.git"; }
+
+// With the list of its files.
+std::uint64_t snapshot_bytes(const Path& repository) { return bytes_below(repository.parent_path()); }
 
 std::string config_quoted(std::string_view text) {
   std::string result = "\"";
@@ -289,6 +294,8 @@ Result<std::string> SnapshotStore::fetch_into(const Path& incoming, const Remote
     return error(ErrorKind::Internal, "git named '{}' as a commit", escape_controls(commit));
   MIST_TRY(const std::string listing,
            local({"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit}));
+  // Each file has that limit: the pack, and its index beside it.
+  if (snapshot_bytes(repository) + listing.size() > git_.largest_pack()) return brought_too_much(url_);
   MIST_TRY_VOID(parse_tree_listing(listing));
   MIST_TRY_VOID(
       files_.write(incoming / "tree", listing, {.mode = 0600, .durable = true, .exclusive = false}));
@@ -356,9 +363,11 @@ Result<PackageContent> SnapshotStore::read(const Snapshot& snapshot, const Locat
 
 Result<std::string> SnapshotStore::read_file(const Snapshot& snapshot, const TreeEntry& entry,
                                              const Context& context) const {
+  const Path repository = repository_of(snapshot.directory);
+  MIST_TRY_VOID(fetch_package(repository, {entry.object}, entry.path, context));
   Result<std::string> bytes = git_.run({.arguments = {"cat-file", "blob", entry.object},
-                                        .repository = repository_of(snapshot.directory),
-                                        .remote = &url_,
+                                        .repository = repository,
+                                        .remote = nullptr,
                                         .input = {},
                                         .output_limit = kMaxPackageBytes},
                                        context);
@@ -387,7 +396,7 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
   }
   if (wanted.empty()) return TreeBuilder(place).finish();
   const Path repository = repository_of(snapshot.directory);
-  MIST_TRY_VOID(fetch_missing(repository, std::move(objects), context));
+  MIST_TRY_VOID(fetch_package(repository, std::move(objects), place, context));
   Result<std::vector<std::string>> contents = read_objects(repository, wanted, context);
   if (!contents && contents.error().kind == ErrorKind::Invalid)
     return too_large(place).caused_by(std::move(contents).error());
@@ -402,7 +411,8 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
   return std::move(builder).finish();
 }
 
-// Invalid: together they are larger than a package may be.
+// Invalid: together they are larger than a package may be. They are all here: git doesn't fetch them itself,
+// past all bounds.
 Result<std::vector<std::string>> SnapshotStore::read_objects(const Path& repository,
                                                              std::span<const TreeEntry* const> wanted,
                                                              const Context& context) const {
@@ -410,7 +420,7 @@ Result<std::vector<std::string>> SnapshotStore::read_objects(const Path& reposit
   for (const TreeEntry* const entry : wanted) objects += entry->object + '\n';
   MIST_TRY(const std::string answers, git_.run({.arguments = {"cat-file", "--batch"},
                                                 .repository = repository,
-                                                .remote = &url_,
+                                                .remote = nullptr,
                                                 .input = objects,
                                                 .output_limit = kMaxPackageBytes + 128 * kMaxPackageFiles},
                                                context));
@@ -487,9 +497,10 @@ Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::span<const T
   std::vector<std::string> objects;
   for (const TreeEntry& each : entries)
     if (each.type == EntryType::File) objects.push_back(each.object);
+  MIST_TRY(const FileLock lock, lock_contents(repository, context));
   keep_missing(objects, repository, context);
   reuse_contents(repository, objects, context);
-  return fetch_parts(repository, objects, kFetchBatch, context);
+  return fetch_parts({repository, git_.largest_pack(), false}, objects, kFetchBatch, context);
 }
 
 // Copied into one pack, not shared: the snapshot before goes, and what nobody needs any more goes with it.
@@ -547,6 +558,11 @@ void SnapshotStore::keep_missing(std::vector<std::string>& objects, const Path& 
     std::erase_if(objects, [&](const std::string& each) { return here->contains(each); });
 }
 
+// One at a time in a repository: what a failure leaves there is then known from the work of others.
+Result<FileLock> SnapshotStore::lock_contents(const Path& repository, const Context& context) const {
+  return FileLock::acquire(repository / "fetching", context.with_timeout(kNetworkTimeout));
+}
+
 // git would fetch contents that stayed away one by one, a connection each; so ask for many of them at once,
 // and for none that is here.
 Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::string> objects,
@@ -554,36 +570,100 @@ Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::str
   MIST_TRY(const bool partial, is_partial(repository));
   if (!partial) return {};
   keep_missing(objects, repository, context);
-  return fetch_parts(repository, objects, kFetchBatch, context);
+  if (objects.empty()) return {};
+  MIST_TRY(const FileLock lock, lock_contents(repository, context));
+  keep_missing(objects, repository, context);  // another reader was faster
+  return fetch_parts({repository, git_.largest_pack(), false}, objects, kFetchBatch, context);
+}
+
+// The same of the files of one package, at `place`. Nobody knows how large they are before they are here, so
+// no more than a package may have comes at all.
+Status SnapshotStore::fetch_package(const Path& repository, std::vector<std::string> objects,
+                                    std::string_view place, const Context& context) const {
+  MIST_TRY(const bool partial, is_partial(repository));
+  if (!partial) return {};
+  keep_missing(objects, repository, context);
+  if (objects.empty()) return {};
+  MIST_TRY(const FileLock lock, lock_contents(repository, context));
+  keep_missing(objects, repository, context);
+  const std::set<std::string> before = packs_in(repository);
+  const std::uint64_t with_package = snapshot_bytes(repository) + kMostOfPackage;
+  const std::uint64_t most = git_.largest_pack();
+  Status fetched =
+      fetch_parts({repository, std::min(with_package, most), true}, objects, kFetchBatch, context);
+  if (fetched || fetched.error().detail<BringsTooMuch>() == nullptr) return fetched;
+  // Its first batches too, else each try would come further.
+  remove_packs(repository, before);
+  if (with_package <= most) return too_large(place).caused_by(std::move(fetched).error());
+  // The first pack has what the snapshot began with.
+  if (std::ranges::count_if(before, [](const std::string& name) { return name.ends_with(".pack"); }) > 1)
+    return full(repository).caused_by(std::move(fetched).error());
+  return fetched;
+}
+
+// Contents that were read stay with their snapshot. One that has no room for more of them isn't used again.
+Error SnapshotStore::full(const Path& repository) const {
+  const Result<std::optional<Snapshot>> now = current();
+  if (now && *now && repository_of((*now)->directory) == repository)
+    (void)files_.remove(directory_ / "current");
+  return error(ErrorKind::Retryable, "the local copy of {} has no room for another package", url_.display())
+      .with_hint("try again: the next copy begins without those that were read before");
 }
 
 // So many at a time.
-Status SnapshotStore::fetch_parts(const Path& repository, std::span<const std::string> objects,
-                                  std::size_t most, const Context& context) const {
+Status SnapshotStore::fetch_parts(const Fetching& how, std::span<const std::string> objects, std::size_t most,
+                                  const Context& context) const {
   for (std::span<const std::string> rest = objects; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), most);
-    MIST_TRY_VOID(fetch_batch(repository, rest.first(count), context));
+    MIST_TRY_VOID(fetch_batch(how, rest.first(count), context));
     rest = rest.subspan(count);
   }
   return {};
 }
 
 // A batch that takes too long, or is larger than a pack may be, is fetched in parts.
-Status SnapshotStore::fetch_batch(const Path& repository, std::span<const std::string> objects,
+Status SnapshotStore::fetch_batch(const Fetching& how, std::span<const std::string> objects,
                                   const Context& context) const {
+  Status fetched = fetch_pack(how, objects, context);
+  if (fetched) return {};
+  const ErrorKind kind = fetched.error().kind;
+  const bool is_too_much = kind == ErrorKind::Timeout || (kind == ErrorKind::Invalid && !how.is_package);
+  if (!is_too_much || objects.size() == 1 || !context.check().ok()) return fetched;
+  return fetch_parts(how, objects, (objects.size() + kSplit - 1) / kSplit, context);
+}
+
+Status SnapshotStore::fetch_pack(const Fetching& how, std::span<const std::string> objects,
+                                 const Context& context) const {
+  const std::set<std::string> before = packs_in(how.repository);
+  const std::uint64_t here = snapshot_bytes(how.repository);
   Result<std::string> fetched =
       git_.run({.arguments = {"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
                               "--no-recurse-submodules", "--filter=blob:none", "--stdin", "origin"},
-                .repository = repository,
+                .repository = how.repository,
                 .remote = &url_,
                 .input = join(objects, "\n") + '\n',
-                .settings = {"fetch.negotiationAlgorithm=noop"}},
+                .settings = {"fetch.negotiationAlgorithm=noop"},
+                .file_limit = how.most_bytes - std::min(how.most_bytes, here)},
                context.with_timeout(kNetworkTimeout));
-  if (fetched) return {};
-  const ErrorKind kind = fetched.error().kind;
-  const bool is_too_much = kind == ErrorKind::Timeout || kind == ErrorKind::Invalid;
-  if (!is_too_much || objects.size() == 1 || !context.check().ok()) return std::move(fetched).error();
-  return fetch_parts(repository, objects, (objects.size() + kSplit - 1) / kSplit, context);
+  // Pack and index have that limit each.
+  if (fetched && snapshot_bytes(how.repository) <= how.most_bytes) return {};
+  // A git that was killed leaves the pack that it didn't finish.
+  remove_packs(how.repository, before);
+  if (!fetched) return std::move(fetched).error();
+  return brought_too_much(url_);
+}
+
+// The names of all files that belong to packs, unfinished ones too.
+std::set<std::string> SnapshotStore::packs_in(const Path& repository) const {
+  std::set<std::string> names;
+  if (const auto entries = files_.list(repository / "objects/pack"))
+    for (const DirectoryEntry& each : *entries) names.insert(each.name);
+  return names;
+}
+
+void SnapshotStore::remove_packs(const Path& repository, const std::set<std::string>& but) const {
+  for (const std::string& each : packs_in(repository))
+    if (!but.contains(each)) (void)files_.remove(repository / "objects/pack" / each);
 }
 
 }  // namespace mist::registry

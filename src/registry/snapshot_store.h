@@ -63,8 +63,9 @@ class SnapshotStore {
                         const Context& context) const;
 
   Result<PackageIndex> index(const Snapshot& snapshot) const;
-  /// May talk to the remote when the snapshot came without contents. Errors: Invalid (too large, an LFS
-  /// pointer, names that can't be files of a package), of Git::run.
+  /// May talk to the remote when the snapshot came without contents. What is too large leaves nothing behind.
+  /// Errors: Invalid (too large, an LFS pointer, names that can't be files of a package), Retryable (with the
+  /// packages that were read before, the snapshot is too large; the next update makes another), of Git::run.
   Result<PackageContent> read(const Snapshot& snapshot, const Located& located, const Context& context) const;
 
   /// Of a single file that is no package. Same errors.
@@ -105,12 +106,24 @@ class SnapshotStore {
   void keep_missing(std::vector<std::string>& objects, const Path& repository, const Context& context) const;
   void reuse_contents(const Path& repository, std::vector<std::string>& objects,
                       const Context& context) const;
+  /// Contents on their way into a snapshot. The holder of its lock (lock_contents) alone fetches them.
+  struct Fetching {
+    const Path& repository;
+    std::uint64_t most_bytes;  ///< that the snapshot may have afterwards
+    bool is_package;           ///< more of it is wrong in parts, too
+  };
+  Result<FileLock> lock_contents(const Path& repository, const Context& context) const;
   Status fetch_missing(const Path& repository, std::vector<std::string> objects,
                        const Context& context) const;
-  Status fetch_parts(const Path& repository, std::span<const std::string> objects, std::size_t most,
+  Status fetch_package(const Path& repository, std::vector<std::string> objects, std::string_view place,
+                       const Context& context) const;
+  Error full(const Path& repository) const;
+  Status fetch_parts(const Fetching& how, std::span<const std::string> objects, std::size_t most,
                      const Context& context) const;
-  Status fetch_batch(const Path& repository, std::span<const std::string> objects,
-                     const Context& context) const;
+  Status fetch_batch(const Fetching& how, std::span<const std::string> objects, const Context& context) const;
+  Status fetch_pack(const Fetching& how, std::span<const std::string> objects, const Context& context) const;
+  std::set<std::string> packs_in(const Path& repository) const;
+  void remove_packs(const Path& repository, const std::set<std::string>& but) const;
   void remove_leftovers(const std::optional<Snapshot>& keep, const std::string& keep_too) const;
 
   FileSystem& files_;
