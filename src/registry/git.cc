@@ -14,7 +14,7 @@ namespace mist::registry {
 namespace {
 
 // Settings of every call. The user's settings for credentials, proxies and ssh stay in force.
-constexpr std::array<std::string_view, 13> kSettings{
+constexpr std::array<std::string_view, 14> kSettings{
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.symlinks=false",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 13> kSettings{
     "fetch.writeCommitGraph=false",
     // All that a fetch brings is one file, which has a limit; else few objects would be a file each.
     "fetch.unpackLimit=1",
+    "pack.writeReverseIndex=false",
     "credential.interactive=false",
     "advice.detachedHead=false",
     // A connection that delivers nothing for half a minute is dead.
@@ -243,7 +244,7 @@ Result<std::string> Git::run(const GitCall& call, const Context& context) const 
   MIST_CHECK(!call.arguments.empty());
   if (call.remote != nullptr && call.remote->public_only())
     MIST_TRY_VOID(check_git_keeps_addresses(processes_, context));
-  Result<ProcessResult> result = processes_.run(command_for(call, largest_pack_), context);
+  Result<ProcessResult> result = processes_.run(command_for(call, limits_.largest_pack), context);
   const std::string what = call.remote != nullptr
                                ? fmt::format("{} from {}", call.arguments.front(), call.remote->display())
                                : fmt::format("do {} in {}", call.arguments.front(), call.repository.string());

@@ -32,13 +32,21 @@ struct GitCall {
 /// bound its time.
 inline constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
 
+/// How much git may bring onto the disk.
+struct GitLimits {
+  std::uint64_t largest_pack = kLargestPack;
+  /// What all snapshots below one directory may have beside what is being fetched (fetch_turn.h); nothing: no
+  /// bound.
+  std::optional<std::uint64_t> snapshots = {};
+};
+
 /// The detail of the Invalid of a fetch that brings more than it may.
 struct BringsTooMuch {};
 
 class Git {
  public:
-  explicit Git(ProcessRunner& processes, std::uint64_t largest_pack = kLargestPack)
-      : processes_(processes), largest_pack_(largest_pack) {}
+  explicit Git(ProcessRunner& processes, const GitLimits& limits = {})
+      : processes_(processes), limits_(limits) {}
 
   /// Returns the output. Errors: NotFound (no git program; the repository doesn't exist), Forbidden
   /// (credentials), Retryable (network), Invalid (output over the limit, protocol refused), Timeout,
@@ -46,11 +54,11 @@ class Git {
   /// credentials.
   Result<std::string> run(const GitCall& call, const Context& context) const;
 
-  std::uint64_t largest_pack() const { return largest_pack_; }
+  const GitLimits& limits() const { return limits_; }
 
  private:
   ProcessRunner& processes_;
-  std::uint64_t largest_pack_;
+  GitLimits limits_;
 };
 
 /// That this machine's git keeps to the addresses that were judged (GitUrl::limited_to_public), which each

@@ -165,7 +165,7 @@ TEST(Git, BoundsWhatARemoteMayMakeItWrite) {
   EXPECT_NE(fetched.error().detail<BringsTooMuch>(), nullptr);
   EXPECT_THAT(fetched.error().hint, HasSubstr("4 GiB"));
   const auto limit_of = [&](std::uint64_t wanted) {
-    (void)Git(runner, 1000)
+    (void)Git(runner, {.largest_pack = 1000})
         .run({.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}, .file_limit = wanted},
              Context());
     return runner.commands.back().file_limit;

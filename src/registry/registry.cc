@@ -1,6 +1,8 @@
 #include "registry/registry.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -21,16 +23,23 @@
 
 namespace mist::registry {
 
-// One that the cache of snapshots can't hold would fill the volume that this is on.
-std::uint64_t largest_pack(const config::Paths& paths) {
-  return std::min(kLargestPack, config::CacheLimits().within(paths.cache_limit).registries);
+namespace {
+
+// A snapshot that its cache can't hold would fill the volume that this is on.
+GitLimits git_limits(const config::Paths& paths) {
+  if (!paths.cache_limit) return {};
+  constexpr config::CacheLimits kNoOther{.registries = std::numeric_limits<std::uint64_t>::max()};
+  const std::uint64_t share = kNoOther.within(paths.cache_limit).registries;
+  return {.largest_pack = std::min(kLargestPack, share), .snapshots = share};
 }
+
+}  // namespace
 
 // The parts, each made of those before it.
 struct Registries::Impl {
   explicit Impl(World given)
       : world(std::move(given)),
-        git(world.processes, largest_pack(world.paths)),
+        git(world.processes, git_limits(world.paths)),
         modules(world.paths.compiled_code(), world.files, world.clock),
         configured(world.files, world.events, world.paths, git, world.oci),
         known(world.files, world.events, world.paths, configured),

@@ -7,6 +7,7 @@
 
 #include "base/cache_bound.h"
 #include "config/cache_limits.h"
+#include "registry/fetch_turn.h"
 #include "registry/git_fixture.h"
 #include "registry/snapshot_store.h"
 
@@ -37,6 +38,7 @@ class GitRegistry : public RegistryWorld {
     std::vector<Path> found;
     const std::vector<DirectoryEntry> registries = *files.list(paths.registries());
     for (const DirectoryEntry& registry : registries) {
+      if (!registry.is_directory) continue;
       const std::vector<DirectoryEntry> entries = *files.list(paths.registries() / registry.name);
       for (const DirectoryEntry& entry : entries)
         if (entry.name.starts_with(prefix)) found.push_back(paths.registries() / registry.name / entry.name);
@@ -361,6 +363,46 @@ TEST_F(SmallCache, LetsNothingInThatItCannotHold) {
   EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
   EXPECT_THAT(refused.error().hint, HasSubstr("MIST_CACHE_LIMIT"));
   EXPECT_EQ(directories("incoming-"), 0u);
+}
+
+TEST_F(SmallCache, FewFetchesRunAtATime) {
+  std::vector<std::string> references;
+  for (int i = 0; i < 12; ++i) {
+    upstream.put("web/Chart.yaml", "name: web");
+    upstream.put("web/noise", noise());
+    references.push_back(fmt::format("git+{}//web?ref={}", upstream.url(), upstream.commit()));
+  }
+  std::atomic<std::size_t> now = 0;
+  runner.before = [&](const Command& command) -> std::optional<Result<ProcessResult>> {
+    if (!WatchedRunner::has(command, "fetch")) return std::nullopt;
+    EXPECT_LE(++now, kFetchesAtOnce);
+    auto done = HostProcessRunner().run(command, Context());
+    --now;
+    return done;
+  };
+  std::vector<std::jthread> threads;
+  for (const std::string& reference : references)
+    threads.emplace_back([this, &reference] {
+      NullEventSink none;
+      Registries registries({files, runner, none, paths, clock});
+      const auto fetched = registries.fetch(*PackageRef::parse(reference), Context());
+      EXPECT_TRUE(fetched.ok()) << fetched.error().to_line();
+    });
+  threads.clear();
+  EXPECT_TRUE(fetch(references.front()).ok());
+  EXPECT_LE(bytes_below(paths.registries()), kShare);
+}
+
+// A fetch waits for others, and they for it. A server that is away should not be what they wait for.
+TEST_F(SmallCache, ACommitIsFetchedFromAServerThatAnswers) {
+  const std::string commit = upstream.commit();
+  runner.before = [](const Command& command) -> std::optional<Result<ProcessResult>> {
+    if (!WatchedRunner::has(command, "ls-remote")) return std::nullopt;
+    return Result<ProcessResult>(error(ErrorKind::Timeout, "no answer"));
+  };
+  EXPECT_EQ(fetch(fmt::format("git+{}//web?ref={}", upstream.url(), commit)).error().kind,
+            ErrorKind::Timeout);
+  for (const Command& each : runner.commands) EXPECT_FALSE(WatchedRunner::has(each, "fetch"));
 }
 
 // The first fetch from a server that knows filters brings no contents. They come 500 files at a time.

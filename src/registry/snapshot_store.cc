@@ -12,6 +12,7 @@
 #include "base/cache_bound.h"
 #include "base/text.h"
 #include "config/paths.h"
+#include "registry/fetch_turn.h"
 
 namespace mist::registry {
 namespace {
@@ -186,26 +187,34 @@ Result<SnapshotStore::Updated> SnapshotStore::update(const Context& caller, bool
   const std::string unique =
       fmt::format("{}-{}", ::getpid(), std::chrono::system_clock::now().time_since_epoch().count());
   const Path incoming = directory_ / fmt::format("{}{}", kIncoming, unique);
-  Result<std::string> commit = fetch_into(incoming, tip, context);
+  MIST_TRY(std::string commit, fetch_into(incoming, tip, caller));
   const auto abandon = [&](Error failure) {
     (void)files_.remove_all(incoming);  // else the next update does it
     return failure;
   };
-  if (!commit) return abandon(std::move(commit).error());
-  if (Status accepted = accept({incoming, *commit}); !accepted) return abandon(std::move(accepted).error());
+  if (Status accepted = accept({incoming, commit}); !accepted) return abandon(std::move(accepted).error());
 
-  const std::string name = fmt::format("{}{}-{}", kSnapshot, commit->substr(0, 12), unique);
+  const std::string name = fmt::format("{}{}-{}", kSnapshot, commit.substr(0, 12), unique);
   if (Status renamed = files_.rename(incoming, directory_ / name); !renamed)
     return abandon(std::move(renamed).error());
-  MIST_TRY_VOID(files_.write(directory_ / "current", fmt::format("{} {}\n", name, *commit),
+  MIST_TRY_VOID(files_.write(directory_ / "current", fmt::format("{} {}\n", name, commit),
                              {.mode = 0600, .durable = true, .exclusive = false}));
   remove_leftovers(before, name);
-  result.snapshot = {directory_ / name, *std::move(commit), in_use()};
+  result.snapshot = {directory_ / name, std::move(commit), in_use()};
   return result;
 }
 
 Result<SnapshotStore::RemoteTip> SnapshotStore::remote_tip(const Context& context) const {
-  if (is_commit(ref_)) return RemoteTip{ref_, ref_};
+  if (is_commit(ref_)) {
+    // Nothing has to be asked. But a server that doesn't answer should keep no turn from others.
+    if (git_.limits().snapshots)
+      MIST_TRY_VOID(git_.run({.arguments = {"ls-remote", "--quiet", "--", url_.text(), "HEAD"},
+                              .repository = {},
+                              .remote = &url_,
+                              .input = {}},
+                             context));
+    return RemoteTip{ref_, ref_};
+  }
   GitCall call{.arguments = {"ls-remote", "--quiet", "--", url_.text()},
                .repository = {},
                .remote = &url_,
@@ -260,8 +269,18 @@ Result<SnapshotStore::RemoteTip> SnapshotStore::only_branch(const Context& conte
       .with_hint("name a branch, a tag or a full commit after ?ref=");
 }
 
+// The wait for others has a time of its own.
 Result<std::string> SnapshotStore::fetch_into(const Path& incoming, const RemoteTip& tip,
-                                              const Context& context) const {
+                                              const Context& caller) const {
+  MIST_TRY(const FetchTurn turn,
+           FetchTurn::take(files_, git_.limits(), directory_, caller.with_timeout(kNetworkTimeout)));
+  Result<std::string> commit = fetch_tip(incoming, tip, caller.with_timeout(kNetworkTimeout));
+  if (!commit) (void)files_.remove_all(incoming);  // else the next update does it
+  return commit;
+}
+
+Result<std::string> SnapshotStore::fetch_tip(const Path& incoming, const RemoteTip& tip,
+                                             const Context& context) const {
   const Path repository = repository_of(incoming);
   MIST_TRY_VOID(config::make_private_directory(files_, incoming));
   const auto local = [&](std::vector<std::string> arguments) {
@@ -295,7 +314,7 @@ Result<std::string> SnapshotStore::fetch_into(const Path& incoming, const Remote
   MIST_TRY(const std::string listing,
            local({"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit}));
   // Each file has that limit: the pack, and its index beside it.
-  if (snapshot_bytes(repository) + listing.size() > git_.largest_pack()) return brought_too_much(url_);
+  if (snapshot_bytes(repository) + listing.size() > git_.limits().largest_pack) return brought_too_much(url_);
   MIST_TRY_VOID(parse_tree_listing(listing));
   MIST_TRY_VOID(
       files_.write(incoming / "tree", listing, {.mode = 0600, .durable = true, .exclusive = false}));
@@ -313,9 +332,9 @@ void SnapshotStore::remove_leftovers(const std::optional<Snapshot>& keep, const 
   }
 }
 
-void SnapshotStore::bound(FileSystem& files, const Path& registries, std::uint64_t limit) {
+std::uint64_t SnapshotStore::bound(FileSystem& files, const Path& registries, std::uint64_t limit) {
   const Result<std::vector<DirectoryEntry>> stores = files.list(registries);
-  if (!stores) return;
+  if (!stores) return 0;
   std::vector<CacheEntry> entries;
   std::uint64_t total = 0;
   for (const DirectoryEntry& store : *stores) {
@@ -328,13 +347,14 @@ void SnapshotStore::bound(FileSystem& files, const Path& registries, std::uint64
     entries.push_back({directory, bytes_below(directory), used});
     total += entries.back().bytes;
   }
-  if (total <= limit) return;
+  if (total <= limit) return total;
   // As surplus(), but for one that stays the next one goes.
   std::ranges::stable_sort(entries, {}, &CacheEntry::used);
   for (const CacheEntry& entry : entries) {
-    if (total <= limit / 10 * 9) return;
+    if (total <= limit / 10 * 9) break;
     if (remove_snapshots(files, entry.path)) total -= entry.bytes;
   }
+  return total;
 }
 
 Result<PackageIndex> SnapshotStore::index(const Snapshot& snapshot) const {
@@ -500,7 +520,7 @@ Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::span<const T
   MIST_TRY(const FileLock lock, lock_contents(repository, context));
   keep_missing(objects, repository, context);
   reuse_contents(repository, objects, context);
-  return fetch_parts({repository, git_.largest_pack(), false}, objects, kFetchBatch, context);
+  return fetch_parts({repository, git_.limits().largest_pack, false}, objects, kFetchBatch, context);
 }
 
 // Copied into one pack, not shared: the snapshot before goes, and what nobody needs any more goes with it.
@@ -573,7 +593,7 @@ Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::str
   if (objects.empty()) return {};
   MIST_TRY(const FileLock lock, lock_contents(repository, context));
   keep_missing(objects, repository, context);  // another reader was faster
-  return fetch_parts({repository, git_.largest_pack(), false}, objects, kFetchBatch, context);
+  return fetch_parts({repository, git_.limits().largest_pack, false}, objects, kFetchBatch, context);
 }
 
 // The same of the files of one package, at `place`. Nobody knows how large they are before they are here, so
@@ -588,7 +608,7 @@ Status SnapshotStore::fetch_package(const Path& repository, std::vector<std::str
   keep_missing(objects, repository, context);
   const std::set<std::string> before = packs_in(repository);
   const std::uint64_t with_package = snapshot_bytes(repository) + kMostOfPackage;
-  const std::uint64_t most = git_.largest_pack();
+  const std::uint64_t most = git_.limits().largest_pack;
   Status fetched =
       fetch_parts({repository, std::min(with_package, most), true}, objects, kFetchBatch, context);
   if (fetched || fetched.error().detail<BringsTooMuch>() == nullptr) return fetched;
@@ -634,6 +654,7 @@ Status SnapshotStore::fetch_batch(const Fetching& how, std::span<const std::stri
 
 Status SnapshotStore::fetch_pack(const Fetching& how, std::span<const std::string> objects,
                                  const Context& context) const {
+  MIST_TRY(const FetchTurn turn, FetchTurn::take(files_, git_.limits(), directory_, context));
   const std::set<std::string> before = packs_in(how.repository);
   const std::uint64_t here = snapshot_bytes(how.repository);
   Result<std::string> fetched =

@@ -82,7 +82,8 @@ class SnapshotStore {
 
   /// Removes the snapshots below `registries` that were used longest ago, until the rest is not larger than
   /// `limit` bytes. Those that are being read or updated stay. The next use of what went fetches it again.
-  static void bound(FileSystem& files, const Path& registries, std::uint64_t limit);
+  /// Returns how many bytes there are then.
+  static std::uint64_t bound(FileSystem& files, const Path& registries, std::uint64_t limit);
 
  private:
   struct RemoteTip {
@@ -92,7 +93,8 @@ class SnapshotStore {
   std::shared_ptr<const FileLock> in_use() const;
   Result<RemoteTip> remote_tip(const Context& context) const;
   Result<RemoteTip> only_branch(const Context& context) const;
-  Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& context) const;
+  Result<std::string> fetch_into(const Path& incoming, const RemoteTip& tip, const Context& caller) const;
+  Result<std::string> fetch_tip(const Path& incoming, const RemoteTip& tip, const Context& context) const;
   Result<PackageTree> read_tree(const Snapshot& snapshot, const Located& located,
                                 const Context& context) const;
   Result<std::vector<std::string>> read_objects(const Path& repository,

@@ -167,7 +167,13 @@ mod tests {
 
     #[test]
     fn its_caches_leave_room_on_its_volume() {
-        let cases = [(json!({}), "1024Mi", "2048Mi"), (json!({ "cacheMiB": 256 }), "256Mi", "1280Mi")];
+        // 1024 + 512 + 512 + 9 × 384, and so on; of one commit there are never more than 4096.
+        let cases = [
+            (json!({}), "1024Mi", "5504Mi"),
+            (json!({ "cacheMiB": 256 }), "256Mi", "2144Mi"),
+            (json!({ "memoryMiB": 2048, "releaseWorkers": 1000 }), "1024Mi", "7040Mi"),
+            (json!({ "cacheMiB": 1_048_576, "memoryMiB": 65536 }), "1048576Mi", "1151488Mi"),
+        ];
         for (values, limit, size) in cases {
             let pod = object(&rendered(values).unwrap(), "deployment.yaml")["spec"]["template"]["spec"].clone();
             let variable = json!({ "name": "MIST_CACHE_LIMIT", "value": limit });

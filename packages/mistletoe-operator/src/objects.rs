@@ -8,9 +8,23 @@ use crate::{Inputs, LogFormat, PORT, Releases, files};
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Compiled code, packages, and what is remembered of them; nothing that a Pod needs to find again.
 const HOME: &str = "/var/lib/mistletoe";
-/// What a volume has beyond the caches. What is being fetched or read can't go from them: a package is at most 64 MiB, and 16
-/// Releases are looked at at once unless the inputs say more. A Pod whose volume is full is evicted.
-const ROOM_MIB: u32 = 1024;
+/// Of a volume, for what is no cache: pins, signers, lists of packages.
+const ROOM_MIB: u32 = 512;
+/// How many fetches of git run at a time: kFetchesAtOnce in src/registry/fetch_turn.h.
+const FETCHES: u32 = 4;
+/// The most that is fetched of one commit: kLargestPack in src/registry/git.h.
+const LARGEST_PACK_MIB: u32 = 4096;
+
+/// The size of the volume. What is being written or read can't go from the caches, and a Pod whose volume is full is evicted.
+/// So beside the caches and ROOM_MIB there is
+/// - for packages, compiled code and renders the Pod's memory: they are written from there, and are in it meanwhile, however
+///   many workers there are;
+/// - for git, which writes to the disk itself, L + 2 × FETCHES × L, as fetch_turn.h says. L is the most that is fetched of one
+///   commit, three eighths of the caches or less.
+fn volume_mib(inputs: &Inputs) -> u32 {
+    let commit = (inputs.cache_mib * 3).div_ceil(8).min(LARGEST_PACK_MIB);
+    inputs.cache_mib + ROOM_MIB + inputs.memory_mib + (1 + 2 * FETCHES) * commit
+}
 
 /// This operator among the installs.
 pub fn app(inputs: &Inputs) -> App<'_> {
@@ -111,7 +125,7 @@ pub fn cluster_role_binding(inputs: &Inputs) -> Value {
 }
 
 pub fn deployment(inputs: &Inputs) -> Value {
-    let home = json!({ "sizeLimit": format!("{}Mi", inputs.cache_mib + ROOM_MIB) });
+    let home = json!({ "sizeLimit": format!("{}Mi", volume_mib(inputs)) });
     let mut volumes = vec![json!({ "name": "home", "emptyDir": home }), json!({ "name": "tmp", "emptyDir": {} })];
     volumes.extend(files::volumes(inputs));
     let mut spec = json!({
