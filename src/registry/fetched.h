@@ -26,8 +26,10 @@ struct Fetched {
 /// False: they are given out all the same, and nothing of them is remembered. An empty function means yes.
 using MayKeep = std::function<Result<bool>(const Fetched&)>;
 
-/// `changed bytes under a known version`: refuse them, or take the new ones from now on.
-enum class ChangedVersions { Refuse, Accept };
+/// `changed bytes under a known version`: refuse them, take the new ones from now on, or take them once,
+/// where the reference names them by their digest; others who name the version alone still hear of the change
+/// then.
+enum class ChangedVersions { Refuse, Accept, Once };
 
 /// The base that a kustomization names in another repository.
 struct BaseReference {

@@ -273,6 +273,22 @@ TEST_F(HelmRegistry, AVersionThatChangedIsRefused) {
   EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
 }
 
+TEST_F(HelmRegistry, AVersionThatChangedIsTakenByThoseThatNameItsBytes) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  entries.clear();
+  publish("1.0.0", "repaired");
+  const auto refused = open().update("shop", Context());
+  ASSERT_FALSE(refused.ok());
+  const std::string& digests = refused.error().because;
+  const std::string named = "shop/db:1.0.0@" + digests.substr(digests.rfind("sha256:"));
+  EXPECT_THAT(fetch(named), HasSubstr(" repaired"));
+  EXPECT_THAT(fetch(named), HasSubstr(" repaired"));
+  EXPECT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one") << "as it is remembered, while it is here";
+  ASSERT_TRUE(files.remove_all(paths.packages()).ok());
+  EXPECT_THAT(fetch("shop/db:1.0.0"), HasSubstr("isn't what it was when it was first used here"));
+}
+
 TEST_F(HelmRegistry, AnArchiveThatIsNotTheOneOfTheIndexIsRefused) {
   add();
   archives["/stable/db-1.0.0.tgz"] = "evil";

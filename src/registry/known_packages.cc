@@ -92,7 +92,8 @@ void KnownPackages::bound_snapshots() const {
 }
 
 Status KnownPackages::check_pins(const std::string& registry, const RegistryState& state,
-                                 ChangedVersions changed, std::size_t& accepted) const {
+                                 ChangedVersions changed, std::size_t& accepted,
+                                 const std::optional<NamedBytes>& named) const {
   MIST_TRY(const std::vector<Pin> pins, pins_.all(registry));
   std::optional<Error> first;
   std::size_t refused = 0;
@@ -108,6 +109,7 @@ Status KnownPackages::check_pins(const std::string& registry, const RegistryStat
     if (!read) return std::move(read).error();
     const crypto::Digest digest = digest_of(read->content);
     if (digest == pin.digest) continue;
+    if (named && named->reference == pin.reference && named->digest == digest) continue;
     if (changed == ChangedVersions::Refuse) {
       if (++refused == 1) first = changed_bytes(registry, pin.reference, pin.digest, digest);
       continue;
@@ -126,10 +128,11 @@ Status KnownPackages::check_pins(const std::string& registry, const RegistryStat
   return *std::move(first);
 }
 
-RegistryView::Accept KnownPackages::refusing(const std::string& registry) const {
-  return [this, registry](const RegistryState& state) {
+RegistryView::Accept KnownPackages::refusing(const std::string& registry,
+                                             std::optional<NamedBytes> named) const {
+  return [this, registry, named = std::move(named)](const RegistryState& state) {
     std::size_t accepted = 0;
-    return check_pins(registry, state, ChangedVersions::Refuse, accepted);
+    return check_pins(registry, state, ChangedVersions::Refuse, accepted, named);
   };
 }
 

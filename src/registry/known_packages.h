@@ -42,6 +42,12 @@ Status check_digest(const PackageRef& reference, const std::optional<crypto::Dig
 Error other_bytes(const std::string& reference, std::string_view when, const std::string& was,
                   const std::string& is);
 
+/// A version whose bytes a reference names by their digest.
+struct NamedBytes {
+  std::string reference;  ///< pin_key
+  crypto::Digest digest;
+};
+
 class KnownPackages {
  public:
   /// All outlive this.
@@ -63,11 +69,12 @@ class KnownPackages {
   void bound_snapshots() const;
 
   /// Holds a new state of a registry against everything that was read from it before. `accepted`: of how many
-  /// versions the changed bytes were accepted. Errors: Conflict, of PinStore and RegistryState.
+  /// versions the changed bytes were accepted. `named`: may be those instead of its pin's, which stays.
+  /// Errors: Conflict, of PinStore and RegistryState.
   Status check_pins(const std::string& registry, const RegistryState& state, ChangedVersions changed,
-                    std::size_t& accepted) const;
+                    std::size_t& accepted, const std::optional<NamedBytes>& named = {}) const;
   /// The same, which takes no changes.
-  RegistryView::Accept refusing(const std::string& registry) const;
+  RegistryView::Accept refusing(const std::string& registry, std::optional<NamedBytes> named = {}) const;
 
   /// All pins and snapshots of a registry.
   Status forget(const std::string& name) const;

@@ -107,6 +107,7 @@ Status OciFetcher::settle_version(const oci::Reference& tagged, const crypto::Di
   const bool moved = pin && pin->digest != now.digest;
   if (moved && changed == ChangedVersions::Refuse) return known_.record(registry, pin, std::move(now));
   MIST_TRY_VOID(trust_.keep(tagged.repository, manifest, examined));
+  if (moved && changed == ChangedVersions::Once) return {};
   return moved ? known_.pins().replace(registry, now) : known_.record(registry, pin, std::move(now));
 }
 

@@ -23,7 +23,8 @@ class OciFetcher {
   OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust);
 
   /// As Registries::fetch; as fetch_moved where changed versions are accepted. `may_keep` is asked for tags
-  /// that may move and for manifests too: their signers may be remembered.
+  /// that may move and for manifests too: their signers may be remembered. Where changed versions are taken
+  /// once, it checks the bytes.
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context,
                         ChangedVersions changed = ChangedVersions::Refuse,
                         const MayKeep& may_keep = {}) const;

@@ -190,6 +190,25 @@ TEST_F(OciRegistries, NothingIsPinnedOfBytesThatTheReferencesDigestRefuses) {
   EXPECT_TRUE(repaired.ok()) << repaired.error().to_line();
 }
 
+TEST_F(OciRegistries, AVersionThatMovedIsTakenByThoseThatNameItsBytes) {
+  Registries registries(world());
+  ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  const auto get = [&](const std::string& reference) {
+    const auto fetched = registries.fetch(*PackageRef::parse(reference), Context());
+    return fetched ? fetched->digest.str() : fetched.error().to_line();
+  };
+  const std::string first = crypto::sha256(kCode + "a").str(), second = crypto::sha256(kCode + "b").str();
+  remote.publish("1.4.0", module("a"));
+  ASSERT_EQ(get("team/shop:1.4.0"), first);
+  remote.publish("1.4.0", module("b"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(get("team/shop:1.4.0@" + second), second);
+    EXPECT_NE(get("team/shop:1.4.0").find("isn't what it was when it was first used here"),
+              std::string::npos);
+  }
+  EXPECT_NE(get("team/shop:1.4.0@" + first).find("digest mismatch"), std::string::npos);
+}
+
 TEST_F(OciRegistries, TheSignersOfRefusedBytesAreNotRemembered) {
   remember_signers();
   Registries registries(world());

@@ -58,6 +58,21 @@ Status RegistryFetcher::check_trust(RegistryView& view, const RegistryRef& refer
                           });
 }
 
+// The state that is here may be older than the bytes that the reference names.
+Result<ReadPackage> RegistryFetcher::read_as_named(RegistryView& view, const RegistryRef& reference,
+                                                   const Context& context) const {
+  std::optional<NamedBytes> named;
+  if (reference.digest) named = NamedBytes{pin_key(reference), *reference.digest};
+  const RegistryView::Accept accept = known_.refusing(reference.registry, named);
+  Result<ReadPackage> read = view.read(reference, context, accept);
+  if (!read || !named || !view.is_remote() || digest_of(read->content) == named->digest) return read;
+  const Result<RegistryView::Moved> moved = view.update(context, accept);
+  if (moved) return view.read(reference, context, accept);
+  // A newer state that isn't accepted says more than that the bytes are others.
+  if (moved.error().kind == ErrorKind::Conflict) return moved.error();
+  return read;
+}
+
 Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context& context, Judged judged,
                                        const MayKeep& may_keep) const {
   MIST_TRY(const std::optional<oci::Reference> there, oci_reference(PackageRef(wanted)));
@@ -68,22 +83,22 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
       MIST_TRY_VOID(check_digest(PackageRef(wanted), wanted.digest, fetched.digest));
       return may_keep ? may_keep(fetched) : Result<bool>(true);
     };
-    return oci_.fetch(*there, context, ChangedVersions::Refuse, keeps);
+    return oci_.fetch(*there, context, wanted.digest ? ChangedVersions::Once : ChangedVersions::Refuse,
+                      keeps);
   }
   MIST_TRY(const std::unique_ptr<RegistryView> view, configured_.open(wanted.registry));
-  const RegistryView::Accept accept = known_.refusing(wanted.registry);
-  MIST_TRY(const RegistryRef reference, view->exact(wanted, context, accept));
+  MIST_TRY(const RegistryRef reference, view->exact(wanted, context, known_.refusing(wanted.registry)));
   const std::string key = pin_key(reference);
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(reference.registry, key));
-  if (pin) {
-    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
-    if (view->is_remote())
-      if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin)) {
-        MIST_TRY_VOID(check_trust(*view, reference, cached->content, cached->digest, judged, context));
-        return *std::move(cached);
-      }
-  }
-  MIST_TRY(ReadPackage read, view->read(reference, context, accept));
+  // A digest in the reference says which bytes are right. A pin of others stays all the same: it is for those
+  // that name the version alone.
+  const bool is_named = pin && reference.digest && *reference.digest != pin->digest;
+  if (pin && !is_named && view->is_remote())
+    if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin)) {
+      MIST_TRY_VOID(check_trust(*view, reference, cached->content, cached->digest, judged, context));
+      return *std::move(cached);
+    }
+  MIST_TRY(ReadPackage read, read_as_named(*view, reference, context));
   const crypto::Digest digest = digest_of(read.content);
   Fetched fetched{std::move(read.content), digest, PackageRef(reference), std::move(read.origin)};
   // Whether the version is known by these bytes from now on.
@@ -94,6 +109,7 @@ Result<Fetched> RegistryFetcher::fetch(const RegistryRef& wanted, const Context&
       MIST_TRY(const bool keeps, may_keep(fetched));
       if (!keeps) return false;
     }
+    if (is_named) return true;
     MIST_TRY_VOID(known_.record(reference.registry, pin,
                                 {.reference = key,
                                  .digest = digest,

@@ -38,6 +38,8 @@ class RegistryFetcher {
  private:
   // Packages of a named OCI registry are judged by what they are: oci://….
   Status check_rule_is_for_git(const RegistryRef& reference, const oci::Repository& repository) const;
+  Result<ReadPackage> read_as_named(RegistryView& view, const RegistryRef& reference,
+                                    const Context& context) const;
   Status check_trust(RegistryView& view, const RegistryRef& reference, const PackageContent& content,
                      const crypto::Digest& digest, Judged judged, const Context& context) const;
 

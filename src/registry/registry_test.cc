@@ -231,6 +231,33 @@ TEST_F(GitRegistry, DigestsInReferencesAreChecked) {
   EXPECT_EQ(fetch(fmt::format("{}@{}", kReference, wrong)).error().kind, ErrorKind::Conflict);
 }
 
+// Which bytes the version had is remembered here; the reference says that others are right.
+TEST_F(GitRegistry, ChangedBytesAreTakenByThoseThatNameThem) {
+  ASSERT_EQ(fetch_text(kReference), "module 0.1.2");
+  upstream.put(kFile, "other bytes");
+  upstream.commit();
+  const std::string named = fmt::format("{}@{}", kReference, crypto::sha256("other bytes").str());
+  EXPECT_EQ(fetch_text(named), "other bytes");
+  EXPECT_EQ(fetch_text(named), "other bytes");
+  EXPECT_EQ(fetch_text(kReference), "module 0.1.2") << "as it is remembered, while it is here";
+  EXPECT_EQ(update().error().kind, ErrorKind::Conflict);
+  ASSERT_TRUE(files.remove_all(paths.packages()).ok());
+  EXPECT_THAT(fetch_text(kReference), HasSubstr("isn't what it was when it was first used here"));
+  EXPECT_EQ(fetch_text(named), "other bytes");
+}
+
+TEST_F(GitRegistry, ThoseThatNameChangedBytesAcceptNoOtherChange) {
+  upstream.put("examples/ns/ns-0.2.0.mist-pack.wasm", "module 0.2.0");
+  upstream.commit();
+  ASSERT_EQ(fetch_text(kReference), "module 0.1.2");
+  ASSERT_EQ(fetch_text("r/examples/ns:0.2.0"), "module 0.2.0");
+  upstream.put(kFile, "other bytes");
+  upstream.put("examples/ns/ns-0.2.0.mist-pack.wasm", "evil");
+  upstream.commit();
+  const std::string named = fmt::format("{}@{}", kReference, crypto::sha256("other bytes").str());
+  EXPECT_THAT(fetch_text(named), HasSubstr("r/examples/ns:0.2.0 isn't what it was"));
+}
+
 TEST_F(GitRegistry, AKilledUpdateLeavesTheLastGoodState) {
   ASSERT_TRUE(update().ok());
   upstream.put("examples/ns/ns-0.2.0.mist-pack.wasm", "x");
@@ -676,6 +703,18 @@ class DirectoryRegistryTest : public RegistryWorld {
   }
   Path root = temp.path() / "registry";
 };
+
+// Nothing is cached of a directory: each time it is read.
+TEST_F(DirectoryRegistryTest, ChangedBytesAreTakenByThoseThatNameThem) {
+  ASSERT_EQ(fetch_text(kReference), "module 0.1.2");
+  put(kFile, "other bytes");
+  const auto named = [](std::string_view bytes) {
+    return fmt::format("{}@{}", kReference, crypto::sha256(bytes).str());
+  };
+  EXPECT_EQ(fetch_text(named("other bytes")), "other bytes");
+  EXPECT_THAT(fetch_text(kReference), HasSubstr("isn't what it was when it was first used here"));
+  EXPECT_THAT(fetch_text(named("module 0.1.2")), HasSubstr("digest mismatch"));
+}
 
 TEST_F(DirectoryRegistryTest, ReadsBothLayouts) {
   EXPECT_EQ(fetch_text(kReference), "module 0.1.2");

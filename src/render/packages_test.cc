@@ -82,12 +82,13 @@ TEST_F(PackagesOfThisMachine, AVersionOfOtherBytesThanTheReleaseRunsIsRefusedAnd
   };
   release::PackageInfo deployed;
   deployed.reference = "team/shop:1.0.0";
-  const auto fetch_now = [&](const release::PackageInfo* of_release) {
+  const auto fetch_now = [&](const release::PackageInfo* of_release,
+                             const std::string& reference = "team/shop:1.0.0") {
     Packages packages({.registries = {files, processes, events, paths, clock},
                        .transport = {},
                        .engines = {},
                        .deployed = of_release});
-    return packages.fetch("team/shop:1.0.0", {}, Context());
+    return packages.fetch(reference, {}, Context());
   };
   push("right");
   const auto first = fetch_now(nullptr);
@@ -110,6 +111,19 @@ TEST_F(PackagesOfThisMachine, AVersionOfOtherBytesThanTheReleaseRunsIsRefusedAnd
   push("wrong");
   ASSERT_TRUE(fetch_now(nullptr).ok());
   EXPECT_FALSE(fetch_now(&deployed).ok());
+
+  // Or this one was, and its bytes were repaired since: they are taken as the hint says.
+  ASSERT_TRUE(files.remove_all(paths.state).ok());
+  push("right");
+  ASSERT_TRUE(fetch_now(&deployed).ok());
+  push("repaired");
+  const auto refused = fetch_now(&deployed);
+  ASSERT_FALSE(refused.ok());
+  const std::string& hint = refused.error().hint;
+  ASSERT_THAT(hint, HasSubstr("team/shop:1.0.0@sha256:"));
+  const auto named = fetch_now(&deployed, hint.substr(hint.rfind(' ') + 1));
+  ASSERT_TRUE(named.ok()) << named.error().to_line();
+  EXPECT_NE(named->digest, deployed.digest);
 }
 
 TEST_F(PackagesOfThisMachine, AKustomizationOfSomebodyElseReadsNothingAroundIt) {
