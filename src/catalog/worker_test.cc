@@ -249,7 +249,7 @@ class WorkerTest : public ::testing::Test {
   void expect_another_keeps_its_test(const WorkerOptions& options, const std::function<Job()>& another) {
     std::optional<Job> others;
     std::stop_source stopped;
-    int pauses = 0;
+    int pauses = 0, looks = 0;
     InterruptedClock clock([&](Duration duration) {
       if (duration == options.term) {
         ++pauses;
@@ -257,7 +257,8 @@ class WorkerTest : public ::testing::Test {
         EXPECT_TRUE(others && store_->renew(*others, std::chrono::seconds(30)).ok());
         return true;
       }
-      if (others && state() == VersionState::Passed) stopped.request_stop();  // nothing is left to do
+      const bool is_tested = others && state() == VersionState::Passed;
+      if (is_tested && (pauses > 0 || ++looks > 20)) stopped.request_stop();  // nothing is left to do
       return false;
     });
     world_clock_ = &clock;
