@@ -19,7 +19,7 @@ class FetchTurns : public ::testing::Test {
     EXPECT_TRUE(files.write(directory / "snapshot-1" / "pack", std::string(bytes, 'x')).ok());
     return directory;
   }
-  /// Whoever would have to wait gets Cancelled.
+  /// A fetch that would have to wait gets Cancelled.
   Result<FetchTurn> take(const Path& store, const GitLimits& limits = {.snapshots = 1000}) {
     std::stop_source stop;
     stop.request_stop();

@@ -28,15 +28,15 @@ struct GitCall {
   std::optional<std::uint64_t> file_limit = {};
 };
 
-/// The most that one shallow fetch may bring, and all that is fetched into the same snapshot later; the callers
-/// bound its time.
+/// The most that one shallow fetch may bring, and all that is fetched into the same snapshot later; the
+/// callers bound its time.
 inline constexpr std::uint64_t kLargestPack = std::uint64_t{4} << 30;
 
 /// How much git may bring onto the disk.
 struct GitLimits {
   std::uint64_t largest_pack = kLargestPack;
-  /// What all snapshots below one directory may have beside what is being fetched (fetch_turn.h); nothing: no
-  /// bound.
+  /// The bytes that all snapshots below one directory may have beside what is being fetched (fetch_turn.h);
+  /// nothing: no bound.
   std::optional<std::uint64_t> snapshots = {};
 };
 

@@ -63,9 +63,10 @@ class SnapshotStore {
                         const Context& context) const;
 
   Result<PackageIndex> index(const Snapshot& snapshot) const;
-  /// May talk to the remote when the snapshot came without contents. What is too large leaves nothing behind.
-  /// Errors: Invalid (too large, an LFS pointer, names that can't be files of a package), Retryable (with the
-  /// packages that were read before, the snapshot is too large; the next update makes another), of Git::run.
+  /// May talk to the remote when the snapshot came without contents. A package that is too large leaves
+  /// nothing behind. Errors: Invalid (too large, an LFS pointer, names that can't be files of a package),
+  /// Retryable (with the packages that were read before, the snapshot is too large; the next update makes
+  /// another), of Git::run.
   Result<PackageContent> read(const Snapshot& snapshot, const Located& located, const Context& context) const;
 
   /// Of a single file that is no package. Same errors.
