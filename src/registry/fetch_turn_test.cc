@@ -27,7 +27,7 @@ class FetchTurns : public ::testing::Test {
   }
   Result<FileLock> read(const Path& store) { return FileLock::share(store / "use", Context()); }
 
-  testing::TempDir temp;
+  mist::testing::TempDir temp;
   HostFileSystem files;
   Path snapshots = temp.path() / "registries";
 };
