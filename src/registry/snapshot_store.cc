@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/cache_bound.h"
@@ -314,7 +315,7 @@ Result<std::string> SnapshotStore::fetch_tip(const Path& incoming, const RemoteT
   MIST_TRY(const std::string listing,
            local({"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit}));
   // Each file has that limit: the pack, and its index beside it.
-  if (snapshot_bytes(repository) + listing.size() > git_.limits().largest_pack) return brought_too_much(url_);
+  if (snapshot_bytes(repository) + listing.size() > most_in_snapshot()) return brought_too_much(url_);
   MIST_TRY_VOID(parse_tree_listing(listing));
   MIST_TRY_VOID(
       files_.write(incoming / "tree", listing, {.mode = 0600, .durable = true, .exclusive = false}));
@@ -364,8 +365,7 @@ Result<PackageIndex> SnapshotStore::index(const Snapshot& snapshot) const {
 }
 
 Result<PackageContent> SnapshotStore::read(const Snapshot& snapshot, const Located& located,
-                                           const Context& caller) const {
-  const Context context = caller.with_timeout(kNetworkTimeout);
+                                           const Context& context) const {
   if (located.is_tree) {
     MIST_TRY(PackageTree tree, read_tree(snapshot, located, context));
     return PackageContent(std::move(tree));
@@ -390,7 +390,7 @@ Result<std::string> SnapshotStore::read_file(const Snapshot& snapshot, const Tre
                                         .remote = nullptr,
                                         .input = {},
                                         .output_limit = kMaxPackageBytes},
-                                       context);
+                                       context.with_timeout(kNetworkTimeout));
   if (!bytes && bytes.error().kind == ErrorKind::Invalid)
     return too_large(entry.path).caused_by(std::move(bytes).error());
   if (!bytes) return bytes;
@@ -443,7 +443,7 @@ Result<std::vector<std::string>> SnapshotStore::read_objects(const Path& reposit
                                                 .remote = nullptr,
                                                 .input = objects,
                                                 .output_limit = kMaxPackageBytes + 128 * kMaxPackageFiles},
-                                               context));
+                                               context.with_timeout(kNetworkTimeout)));
   BatchReader reader(answers);
   std::vector<std::string> contents;
   contents.reserve(wanted.size());
@@ -480,8 +480,7 @@ Result<std::vector<Result<std::string>>> SnapshotStore::read_batch(const Path& r
 Result<std::vector<Result<std::string>>> SnapshotStore::read_files(const Snapshot& snapshot,
                                                                    std::span<const TreeEntry> entries,
                                                                    std::uint64_t most_bytes,
-                                                                   const Context& caller) const {
-  const Context context = caller.with_timeout(kNetworkTimeout);
+                                                                   const Context& context) const {
   const Path repository = repository_of(snapshot.directory);
   std::vector<std::string> objects;
   std::vector<const TreeEntry*> wanted;
@@ -520,7 +519,7 @@ Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::span<const T
   MIST_TRY(const FileLock lock, lock_contents(repository, context));
   keep_missing(objects, repository, context);
   reuse_contents(repository, objects, context);
-  return fetch_parts({repository, git_.limits().largest_pack, false}, objects, kFetchBatch, context);
+  return fetch_parts({repository, most_in_snapshot(), false}, objects, kFetchBatch, context);
 }
 
 // Copied into one pack, not shared: the snapshot before goes, and what nobody needs any more goes with it.
@@ -578,7 +577,14 @@ void SnapshotStore::keep_missing(std::vector<std::string>& objects, const Path& 
     std::erase_if(objects, [&](const std::string& each) { return here->contains(each); });
 }
 
-// One at a time in a repository: what a failure leaves there is then known from the work of others.
+// Without a limit of the caches, no more than each pack has one.
+std::uint64_t SnapshotStore::most_in_snapshot() const {
+  const GitLimits limits = git_.limits();
+  return limits.snapshots ? limits.largest_pack : std::numeric_limits<std::uint64_t>::max();
+}
+
+// One at a time in a repository: what a failure leaves there is then known from the work of others. The wait
+// for them has a time of its own.
 Result<FileLock> SnapshotStore::lock_contents(const Path& repository, const Context& context) const {
   return FileLock::acquire(repository / "fetching", context.with_timeout(kNetworkTimeout));
 }
@@ -586,29 +592,31 @@ Result<FileLock> SnapshotStore::lock_contents(const Path& repository, const Cont
 // git would fetch contents that stayed away one by one, a connection each; so ask for many of them at once,
 // and for none that is here.
 Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::string> objects,
-                                    const Context& context) const {
+                                    const Context& caller) const {
   MIST_TRY(const bool partial, is_partial(repository));
   if (!partial) return {};
-  keep_missing(objects, repository, context);
+  keep_missing(objects, repository, caller);
   if (objects.empty()) return {};
-  MIST_TRY(const FileLock lock, lock_contents(repository, context));
+  MIST_TRY(const FileLock lock, lock_contents(repository, caller));
+  const Context context = caller.with_timeout(kNetworkTimeout);
   keep_missing(objects, repository, context);  // another reader was faster
-  return fetch_parts({repository, git_.limits().largest_pack, false}, objects, kFetchBatch, context);
+  return fetch_parts({repository, most_in_snapshot(), false}, objects, kFetchBatch, context);
 }
 
 // The same of the files of one package, at `place`. Nobody knows how large they are before they are here, so
 // no more than a package may have comes at all.
 Status SnapshotStore::fetch_package(const Path& repository, std::vector<std::string> objects,
-                                    std::string_view place, const Context& context) const {
+                                    std::string_view place, const Context& caller) const {
   MIST_TRY(const bool partial, is_partial(repository));
   if (!partial) return {};
-  keep_missing(objects, repository, context);
+  keep_missing(objects, repository, caller);
   if (objects.empty()) return {};
-  MIST_TRY(const FileLock lock, lock_contents(repository, context));
+  MIST_TRY(const FileLock lock, lock_contents(repository, caller));
+  const Context context = caller.with_timeout(kNetworkTimeout);
   keep_missing(objects, repository, context);
   const std::set<std::string> before = packs_in(repository);
   const std::uint64_t with_package = snapshot_bytes(repository) + kMostOfPackage;
-  const std::uint64_t most = git_.limits().largest_pack;
+  const std::uint64_t most = most_in_snapshot();
   Status fetched =
       fetch_parts({repository, std::min(with_package, most), true}, objects, kFetchBatch, context);
   if (fetched || fetched.error().detail<BringsTooMuch>() == nullptr) return fetched;

@@ -115,6 +115,7 @@ class SnapshotStore {
     std::uint64_t most_bytes;  ///< that the snapshot may have afterwards
     bool is_package;           ///< more of it is wrong in parts, too
   };
+  std::uint64_t most_in_snapshot() const;
   Result<FileLock> lock_contents(const Path& repository, const Context& context) const;
   Status fetch_missing(const Path& repository, std::vector<std::string> objects,
                        const Context& context) const;
