@@ -76,6 +76,26 @@ Status set_permissions(int fd, const std::optional<struct stat>& old, const Writ
   return {};
 }
 
+// Waits as long as `context` lets it. Without one it waits for nobody: nothing while others hold it.
+Result<UniqueFd> lock_file(const Path& path, int operation, const Context* context) {
+  while (true) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd) return errno_error("lock", path, errno);
+    // flock can't take a deadline; locks are held for milliseconds, so a short sleep between tries is cheap.
+    while (::flock(fd.get(), operation | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("lock", path, errno);
+      if (context == nullptr && errno == EWOULDBLOCK) return UniqueFd();
+      if (context == nullptr) continue;
+      MIST_TRY_VOID(context->check().in(fmt::format("while waiting for the lock {}", path.string())));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    // Its last holder may have removed it meanwhile: nobody else would lock that one.
+    struct stat info{};
+    if (::fstat(fd.get(), &info) != 0) return errno_error("lock", path, errno);
+    if (info.st_nlink > 0) return fd;
+  }
+}
+
 }  // namespace
 
 Status write_all(int fd, std::string_view bytes, const Path& path) {
@@ -225,28 +245,18 @@ bool HostFileSystem::is_directory(const Path& path) const {
 }
 
 Result<FileLock> FileLock::acquire(const Path& path, const Context& context) {
-  return take(path, LOCK_EX, context);
+  MIST_TRY(UniqueFd fd, lock_file(path, LOCK_EX, &context));
+  return FileLock(std::move(fd));
 }
 
 Result<FileLock> FileLock::share(const Path& path, const Context& context) {
-  return take(path, LOCK_SH, context);
+  MIST_TRY(UniqueFd fd, lock_file(path, LOCK_SH, &context));
+  return FileLock(std::move(fd));
 }
 
-Result<FileLock> FileLock::take(const Path& path, int operation, const Context& context) {
-  while (true) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd) return errno_error("lock", path, errno);
-    // flock can't take a deadline; locks are held for milliseconds, so a short sleep between tries is cheap.
-    while (::flock(fd.get(), operation | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("lock", path, errno);
-      MIST_TRY_VOID(context.check().in(fmt::format("while waiting for the lock {}", path.string())));
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    // Its last holder may have removed it meanwhile: nobody else would lock that one.
-    struct stat info{};
-    if (::fstat(fd.get(), &info) != 0) return errno_error("lock", path, errno);
-    if (info.st_nlink > 0) return FileLock(std::move(fd));
-  }
+Result<std::optional<FileLock>> FileLock::try_acquire(const Path& path) {
+  MIST_TRY(UniqueFd fd, lock_file(path, LOCK_EX, nullptr));
+  return fd ? std::optional(FileLock(std::move(fd))) : std::optional<FileLock>();
 }
 
 }  // namespace mist

@@ -86,9 +86,10 @@ class FileLock {
   static Result<FileLock> acquire(const Path& path, const class Context& context);
   /// The same beside others that share it.
   static Result<FileLock> share(const Path& path, const class Context& context);
+  /// Alone, without waiting: nullopt while others hold it.
+  static Result<std::optional<FileLock>> try_acquire(const Path& path);
 
  private:
-  static Result<FileLock> take(const Path& path, int operation, const class Context& context);
   explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
 };

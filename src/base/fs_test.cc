@@ -93,6 +93,16 @@ TEST(FileLock, IsSharedByThoseWhoAskForThat) {
   EXPECT_EQ(alone.error().kind, ErrorKind::Timeout);
 }
 
+TEST(FileLock, IsTriedWithoutWaiting) {
+  testing::TempDir dir;
+  std::optional<FileLock> first = *FileLock::try_acquire(dir.path() / "lock");
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(*FileLock::try_acquire(dir.path() / "lock"));
+  first.reset();
+  EXPECT_TRUE(*FileLock::try_acquire(dir.path() / "lock"));
+  EXPECT_FALSE(FileLock::try_acquire(dir.path() / "none/lock").ok());
+}
+
 TEST(FileLock, ThoseWhoWaitLockTheNextFileWhenTheHolderRemovesIt) {
   testing::TempDir dir;
   const Path place = std::filesystem::canonical(dir.path()) / "lock";

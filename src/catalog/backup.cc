@@ -1,7 +1,7 @@
 #include "catalog/backup.h"
 
-#include <chrono>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "catalog/blobs.h"
@@ -28,15 +28,13 @@ Status must_be_backup(FileSystem& files, const Path& source) {
 
 // `work` has the directory for itself. It is empty at first, also if a process was killed in it, and gone
 // afterwards. Conflict: another process has it.
-Status alone_in(FileSystem& files, const Path& directory, const Context& context,
-                const std::function<Status()>& work) {
+Status alone_in(FileSystem& files, const Path& directory, const std::function<Status()>& work) {
   MIST_TRY_VOID(files.make_directories(directory.parent_path(), 0700));
   const Path lock_file = directory.string() + ".lock";
-  const auto lock = FileLock::acquire(lock_file, context.with_timeout(std::chrono::milliseconds(1)));
-  if (!lock.ok() && lock.error().kind == ErrorKind::Timeout)
+  MIST_TRY(const std::optional<FileLock> lock, FileLock::try_acquire(lock_file));
+  if (!lock)
     return error(ErrorKind::Conflict, "another process is using {}", directory.string())
         .with_hint("wait until it has ended");
-  if (!lock.ok()) return lock.error();
   Status done = files.remove_all(directory);
   if (done.ok()) done = files.make_directories(directory, 0700);
   if (done.ok()) done = work();
@@ -46,8 +44,7 @@ Status alone_in(FileSystem& files, const Path& directory, const Context& context
 }
 
 // `fill` writes it beside, and then it is there.
-Status appear(FileSystem& files, const Path& wanted, const Context& context,
-              const std::function<Status(const Path&)>& fill) {
+Status appear(FileSystem& files, const Path& wanted, const std::function<Status(const Path&)>& fill) {
   const Path target = wanted.filename().empty() ? wanted.parent_path() : wanted;  // "copies/monday/"
   const auto must_be_free = [&]() -> Status {
     if (!files.exists(target)) return {};
@@ -55,29 +52,33 @@ Status appear(FileSystem& files, const Path& wanted, const Context& context,
   };
   MIST_TRY_VOID(must_be_free());
   const Path beside = target.parent_path() / ("." + target.filename().string() + ".incomplete");
-  return alone_in(files, beside, context, [&]() -> Status {
+  return alone_in(files, beside, [&]() -> Status {
     MIST_TRY_VOID(must_be_free());  // another process may have made it until now
     MIST_TRY_VOID(fill(beside));
     return files.rename(beside, target);
   });
 }
 
+// Bytes are there before a version names them, and never go: all that the copy names can be copied then.
+Status copy_catalog(FileSystem& files, const DataPlaces& source, const DataPlaces& copy,
+                    const Context& context) {
+  MIST_TRY_VOID(copy_sqlite(source.database(), copy.database()));
+  MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
+  const FileBlobs from(files, source.blobs());
+  FileBlobs to(files, copy.blobs());
+  return copy_blobs(digests, from, to, context);
+}
+
 }  // namespace
 
 Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, const Context& context) {
-  return appear(files, target, context, [&](const Path& directory) -> Status {
-    const DataPlaces copy{directory};
-    MIST_TRY_VOID(copy_sqlite(data.database(), copy.database()));
-    // Bytes are there before a version names them, and never go: all that the copy names can be copied now.
-    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
-    const FileBlobs from(files, data.blobs());
-    FileBlobs to(files, copy.blobs());
-    return copy_blobs(digests, from, to, context);
+  return appear(files, target, [&](const Path& directory) -> Status {
+    return copy_catalog(files, data, DataPlaces{directory}, context);
   });
 }
 
 Status back_up(FileSystem& files, const postgres::Url& database, const Path& target, const Context& context) {
-  return appear(files, target, context, [&](const Path& directory) -> Status {
+  return appear(files, target, [&](const Path& directory) -> Status {
     const DataPlaces copy{directory};
     MIST_TRY_VOID(copy_from_postgres(database, copy.database(), context));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
@@ -90,20 +91,15 @@ Status back_up(FileSystem& files, const postgres::Url& database, const Path& tar
 
 Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context) {
   MIST_TRY_VOID(must_be_backup(files, source));
-  return appear(files, data.root, context, [&](const Path& directory) -> Status {
-    const DataPlaces copy{directory};
-    MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));
-    MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
-    const FileBlobs from(files, DataPlaces{source}.blobs());
-    FileBlobs to(files, copy.blobs());
-    return copy_blobs(digests, from, to, context);
+  return appear(files, data.root, [&](const Path& directory) -> Status {
+    return copy_catalog(files, DataPlaces{source}, DataPlaces{directory}, context);
   });
 }
 
 Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
                const Context& context) {
   MIST_TRY_VOID(must_be_backup(files, source));
-  return alone_in(files, scratch, context, [&]() -> Status {
+  return alone_in(files, scratch, [&]() -> Status {
     // The backup stays as it is, and may be one of an older program.
     const DataPlaces copy{scratch};
     MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));

@@ -20,9 +20,8 @@ constexpr std::chrono::milliseconds kPause{100};
 Result<FileLock> lock_one(const Path& snapshots, const Context& context) {
   while (true) {
     for (std::size_t i = 0; i < kFetchesAtOnce; ++i) {
-      const Context at_once = Context().with_timeout(std::chrono::milliseconds(1));
-      Result<FileLock> lock = FileLock::acquire(snapshots / fmt::format("fetch-{}", i), at_once);
-      if (lock || lock.error().kind != ErrorKind::Timeout) return lock;
+      MIST_TRY(std::optional<FileLock> lock, FileLock::try_acquire(snapshots / fmt::format("fetch-{}", i)));
+      if (lock) return *std::move(lock);
     }
     MIST_TRY_VOID(context.pause(kPause).in("while waiting for other fetches of git to end"));
   }

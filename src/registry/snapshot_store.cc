@@ -117,12 +117,11 @@ class BatchReader {
 
 // Unless they are read or updated.
 bool remove_snapshots(FileSystem& files, const Path& store) {
-  const Context at_once = Context().with_timeout(std::chrono::milliseconds(1));
-  const Result<FileLock> lock = FileLock::acquire(store / "lock", at_once);
-  if (!lock) return false;
+  const auto lock = FileLock::try_acquire(store / "lock");
+  if (!lock || !*lock) return false;
   {
-    const Result<FileLock> unread = FileLock::acquire(store / kUse, at_once);
-    if (!unread) return false;
+    const auto unread = FileLock::try_acquire(store / kUse);
+    if (!unread || !*unread) return false;
     // First what leads to the snapshots, so that nobody begins to read one.
     (void)files.remove(store / "current");
   }
@@ -384,7 +383,7 @@ Result<PackageContent> SnapshotStore::read(const Snapshot& snapshot, const Locat
 Result<std::string> SnapshotStore::read_file(const Snapshot& snapshot, const TreeEntry& entry,
                                              const Context& context) const {
   const Path repository = repository_of(snapshot.directory);
-  MIST_TRY_VOID(fetch_package(repository, {entry.object}, entry.path, context));
+  MIST_TRY_VOID(fetch_missing_package(repository, {entry.object}, entry.path, context));
   Result<std::string> bytes = git_.run({.arguments = {"cat-file", "blob", entry.object},
                                         .repository = repository,
                                         .remote = nullptr,
@@ -416,7 +415,7 @@ Result<PackageTree> SnapshotStore::read_tree(const Snapshot& snapshot, const Loc
   }
   if (wanted.empty()) return TreeBuilder(place).finish();
   const Path repository = repository_of(snapshot.directory);
-  MIST_TRY_VOID(fetch_package(repository, std::move(objects), place, context));
+  MIST_TRY_VOID(fetch_missing_package(repository, std::move(objects), place, context));
   Result<std::vector<std::string>> contents = read_objects(repository, wanted, context);
   if (!contents && contents.error().kind == ErrorKind::Invalid)
     return too_large(place).caused_by(std::move(contents).error());
@@ -490,7 +489,12 @@ Result<std::vector<Result<std::string>>> SnapshotStore::read_files(const Snapsho
     wanted.push_back(&entry);
   }
   std::vector<Result<std::string>> read;
-  if (!wanted.empty()) MIST_TRY_VOID(fetch_missing(repository, std::move(objects), context));
+  if (!wanted.empty())
+    MIST_TRY_VOID(fetch_missing(repository, std::move(objects), context,
+                                [&](std::span<const std::string> missing, const Context& limited) {
+                                  return fetch_parts({repository, most_in_snapshot(), false}, missing,
+                                                     kFetchBatch, limited);
+                                }));
   for (std::span<const TreeEntry* const> rest = wanted; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), kBatch);
     MIST_TRY(auto texts, read_batch(repository, rest.first(count), most_bytes, context));
@@ -592,7 +596,7 @@ Result<FileLock> SnapshotStore::lock_contents(const Path& repository, const Cont
 // git would fetch contents that stayed away one by one, a connection each; so ask for many of them at once,
 // and for none that is here.
 Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::string> objects,
-                                    const Context& caller) const {
+                                    const Context& caller, const FetchContents& fetch) const {
   MIST_TRY(const bool partial, is_partial(repository));
   if (!partial) return {};
   keep_missing(objects, repository, caller);
@@ -600,20 +604,21 @@ Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::str
   MIST_TRY(const FileLock lock, lock_contents(repository, caller));
   const Context context = caller.with_timeout(kNetworkTimeout);
   keep_missing(objects, repository, context);  // another reader was faster
-  return fetch_parts({repository, most_in_snapshot(), false}, objects, kFetchBatch, context);
+  return fetch(objects, context);
 }
 
-// The same of the files of one package, at `place`. Nobody knows how large they are before they are here, so
-// no more than a package may have comes at all.
-Status SnapshotStore::fetch_package(const Path& repository, std::vector<std::string> objects,
-                                    std::string_view place, const Context& caller) const {
-  MIST_TRY(const bool partial, is_partial(repository));
-  if (!partial) return {};
-  keep_missing(objects, repository, caller);
-  if (objects.empty()) return {};
-  MIST_TRY(const FileLock lock, lock_contents(repository, caller));
-  const Context context = caller.with_timeout(kNetworkTimeout);
-  keep_missing(objects, repository, context);
+Status SnapshotStore::fetch_missing_package(const Path& repository, std::vector<std::string> objects,
+                                            std::string_view place, const Context& context) const {
+  return fetch_missing(repository, std::move(objects), context,
+                       [&](std::span<const std::string> missing, const Context& limited) {
+                         return fetch_package(repository, missing, place, limited);
+                       });
+}
+
+// The files of one package, at `place`. Nobody knows how large they are before they are here, so no more than
+// a package may have comes at all.
+Status SnapshotStore::fetch_package(const Path& repository, std::span<const std::string> objects,
+                                    std::string_view place, const Context& context) const {
   const std::set<std::string> before = packs_in(repository);
   const std::uint64_t with_package = snapshot_bytes(repository) + kMostOfPackage;
   const std::uint64_t most = most_in_snapshot();

@@ -117,9 +117,12 @@ class SnapshotStore {
   };
   std::uint64_t most_in_snapshot() const;
   Result<FileLock> lock_contents(const Path& repository, const Context& context) const;
-  Status fetch_missing(const Path& repository, std::vector<std::string> objects,
-                       const Context& context) const;
-  Status fetch_package(const Path& repository, std::vector<std::string> objects, std::string_view place,
+  using FetchContents = std::function<Status(std::span<const std::string> objects, const Context&)>;
+  Status fetch_missing(const Path& repository, std::vector<std::string> objects, const Context& caller,
+                       const FetchContents& fetch) const;
+  Status fetch_missing_package(const Path& repository, std::vector<std::string> objects,
+                               std::string_view place, const Context& context) const;
+  Status fetch_package(const Path& repository, std::span<const std::string> objects, std::string_view place,
                        const Context& context) const;
   Error full(const Path& repository) const;
   Status fetch_parts(const Fetching& how, std::span<const std::string> objects, std::size_t most,
