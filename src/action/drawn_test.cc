@@ -125,6 +125,24 @@ class DrawnTest : public ::testing::Test {
     EXPECT_FALSE(report.ok());
     return report.ok() ? "" : fmt::format("{} hint: {}", report.error().to_line(), report.error().hint);
   }
+  // A hook's Secret is adopted with its password. An upgrade that draws one is refused, unless it is to
+  // rotate it: that one's report.
+  Result<DeployReport> rotate_adopted_hook(const std::string& annotation, const std::string& field) {
+    engine = "helm";
+    const auto hook = [&](const std::string& password) {
+      return fmt::format(
+          "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n"
+          "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: "
+          "'pre-install,pre-upgrade'{}}}}}, {}stringData: {{password: {}}}}}",
+          annotation, field, password);
+    };
+    put_secret("of-helm");
+    MIST_TRY_VOID(adopt_now([&](Draws&) { return hook("of-helm"); }));
+    const auto drawn = [&](Draws& draws) { return hook(draws.password("db")); };
+    EXPECT_THAT(refusal(upgrade_now(drawn)), HasSubstr("Secret default/db: .data.password (secret db)"));
+    EXPECT_EQ(live("password"), "of-helm");
+    return upgrade_now(drawn, {.names = {"db"}});
+  }
 
   testing::FakeCluster cluster;
   SystemClock clock;
@@ -467,43 +485,14 @@ TEST_F(DrawnTest, NorIsOneThatAFailedTryAdopted) {
 
 // The adoption was given the password of the hook's Secret; an upgrade forgets it.
 TEST_F(DrawnTest, NorIsThatOfAHookByALaterUpgrade) {
-  engine = "helm";
-  const auto hook = [](const std::string& password) {
-    return fmt::format(
-        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n"
-        "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: "
-        "'pre-install,pre-upgrade'}}}}, stringData: {{password: {}}}}}",
-        password);
-  };
-  put_secret("of-helm");
-  const auto adopted = adopt_now([&](Draws&) { return hook("of-helm"); });
-  ASSERT_TRUE(adopted.ok()) << adopted.error().to_line();
-  const auto drawn = [&](Draws& draws) { return hook(draws.password("db")); };
-  EXPECT_THAT(refusal(upgrade_now(drawn)), HasSubstr("Secret default/db: .data.password (secret db)"));
-  EXPECT_EQ(live("password"), "of-helm");
-  const auto rotated = upgrade_now(drawn, {.names = {"db"}});
+  const auto rotated = rotate_adopted_hook("", "");
   ASSERT_TRUE(rotated.ok()) << rotated.error().to_line();
   EXPECT_EQ(live("password").size(), 24u);
 }
 
 // It can't be changed in place, so the upgrade replaces it.
 TEST_F(DrawnTest, NorIsThatOfAHookWhereItIsReplaced) {
-  engine = "helm";
-  const auto hook = [](const std::string& password) {
-    return fmt::format(
-        "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}}}\n---\n"
-        "{{apiVersion: v1, kind: Secret, metadata: {{name: db, annotations: {{helm.sh/hook: "
-        "'pre-install,pre-upgrade', mistletoe.dev/replace: 'true'}}}}, immutable: true, "
-        "stringData: {{password: {}}}}}",
-        password);
-  };
-  put_secret("of-helm");
-  const auto adopted = adopt_now([&](Draws&) { return hook("of-helm"); });
-  ASSERT_TRUE(adopted.ok()) << adopted.error().to_line();
-  const auto drawn = [&](Draws& draws) { return hook(draws.password("db")); };
-  EXPECT_THAT(refusal(upgrade_now(drawn)), HasSubstr("Secret default/db: .data.password (secret db)"));
-  EXPECT_EQ(live("password"), "of-helm");
-  const auto rotated = upgrade_now(drawn, {.names = {"db"}});
+  const auto rotated = rotate_adopted_hook(", mistletoe.dev/replace: 'true'", "immutable: true, ");
   ASSERT_TRUE(rotated.ok()) << rotated.error().to_line();
   EXPECT_EQ(rotated->plan.writes[0].kind, apply::ActionKind::Replace);
   EXPECT_EQ(live("password").size(), 24u);

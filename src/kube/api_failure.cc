@@ -195,6 +195,7 @@ bool is_without_right(const Error& failure) { return fact(failure).no_right; }
 bool is_denied(const Error& failure) {
   return failure.kind == ErrorKind::Forbidden || !fact(failure).denied_by.empty();
 }
+bool is_denied_by_admission(const Error& failure) { return is_denied(failure) && !is_without_right(failure); }
 bool is_over_quota(const Error& failure) { return fact(failure).over_quota; }
 const std::vector<std::string>& denied_by(const Error& failure) { return fact(failure).denied_by; }
 bool is_without_dry_run(const Error& failure) { return fact(failure).no_dry_run; }

@@ -102,6 +102,8 @@ bool is_without_right(const Error& failure);
 /// Whether rights or admission were in the way, whatever status that has: a policy denies with the one that
 /// it names, by default 422.
 bool is_denied(const Error& failure);
+/// The same, but for want of rights.
+bool is_denied_by_admission(const Error& failure);
 /// Whether a ResourceQuota was in the way.
 bool is_over_quota(const Error& failure);
 /// The policy and the binding, or the webhook, that denied it, by name; empty: it was nothing of that.

@@ -51,6 +51,18 @@ class RebuildTest : public testing::ReleaseWorld {
   }
   void drop(const std::string& secret_name) { cluster.drop({{"", "Secret"}, "default", secret_name}); }
   bool has(std::string_view name) { return cluster.has("ConfigMap", "default", name); }
+  // The release's record is gone, and an API is down of which discovery still lists one kind.
+  void install_beside_stale_api(std::vector<std::string> verbs) {
+    install();
+    cluster.register_kind({{"packages.example.com", "v1", "Manifest"}, "manifests", true, std::move(verbs)});
+    drop("mistletoe.web");
+    drop("mistletoe.web.v0");
+    cluster.set_api_down("packages.example.com", testing::DownKinds::Stale);
+    cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.key.group_kind.kind != "Manifest") return std::nullopt;
+      return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
+    });
+  }
 };
 
 TEST_F(RebuildTest, AnAnchorWithoutItsHeadIsReadFromItsRevisions) {
@@ -329,15 +341,7 @@ TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAForeignApiIsDown) {
 
 // As OLM's packages: none of them is a release's.
 TEST_F(RebuildTest, FromLabelsGoesOnWhileAnApiIsDownThatCanOnlyBeRead) {
-  install();
-  cluster.register_kind({{"packages.example.com", "v1", "Manifest"}, "manifests", true, {"get", "list"}});
-  drop("mistletoe.web");
-  drop("mistletoe.web.v0");
-  cluster.set_api_down("packages.example.com", testing::DownKinds::Stale);
-  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.key.group_kind.kind != "Manifest") return std::nullopt;
-    return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
-  });
+  install_beside_stale_api({"get", "list"});
   const auto rebuilt = from_labels();
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
   EXPECT_EQ(rebuilt->rebuilt->revision.inventory.size(), 2u);
@@ -345,15 +349,7 @@ TEST_F(RebuildTest, FromLabelsGoesOnWhileAnApiIsDownThatCanOnlyBeRead) {
 
 // It may be listed still, and what it holds is not seen.
 TEST_F(RebuildTest, FromLabelsRecordsNothingWhileAStaleApiMayHoldObjects) {
-  install();
-  cluster.register_kind({{"packages.example.com", "v1", "Manifest"}, "manifests", true, {"list", "create"}});
-  drop("mistletoe.web");
-  drop("mistletoe.web.v0");
-  cluster.set_api_down("packages.example.com", testing::DownKinds::Stale);
-  cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.key.group_kind.kind != "Manifest") return std::nullopt;
-    return error(ErrorKind::Retryable, "cannot list").with_because("service unavailable");
-  });
+  install_beside_stale_api({"list", "create"});
   EXPECT_EQ(from_labels().error().kind, ErrorKind::Retryable);
 }
 

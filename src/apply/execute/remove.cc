@@ -179,8 +179,7 @@ class Remover {
          !removed.ok() && is_refused_by(removed.error(), options_.gone_gates) && moment.pause();)
       removed = remove(removal, until_gone, why, held);
     if (!why.empty()) return stays(node, removal, std::move(why));
-    if (!removed.ok() && options_.leave_denied && kube::is_denied(removed.error()) &&
-        !kube::is_without_right(removed.error())) {
+    if (!removed.ok() && options_.leave_denied && kube::is_denied_by_admission(removed.error())) {
       {
         const std::scoped_lock lock(mutex_);
         denied_.insert(node);

@@ -48,7 +48,7 @@ void leave_unserved(Plan& plan, const LiveState& live) {
 
 // For what the object would be, or by admission, whatever status that answers with; not for want of rights.
 bool is_refused(const Error& failure) {
-  return failure.kind == ErrorKind::Invalid || (kube::is_denied(failure) && !kube::is_without_right(failure));
+  return failure.kind == ErrorKind::Invalid || kube::is_denied_by_admission(failure);
 }
 
 }  // namespace
