@@ -167,7 +167,7 @@ def is_of_graph(ref):
 
 
 class Requests:
-    """What a client asked for its instances, by the audit log."""
+    """The requests of a client for its instances, from the audit log."""
 
     def __init__(self, plane, agent):
         self.path, self.agent = plane.audit.path, agent

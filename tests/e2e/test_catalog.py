@@ -120,7 +120,7 @@ def documented_flags(unit):
 
 @test(waits=True)
 def a_catalog_is_deployed_as_documented(t):
-    """What the units run, with the account for tests; the places of their files are the test's."""
+    """Runs the commands of the systemd units, as the account for tests, with files in the test's own places."""
     t.claim_namespace("mistletoe-catalog")
     t.cleanup(lambda: t.kube.request("DELETE", t.kube.path("ClusterRoleBinding", None, "mistletoe-catalog-tests")))
     guide = Guide(t, "docs/catalog-admin.md")

@@ -19,7 +19,7 @@ WEBSITES = "/apis/example.com/v1/websites"
 
 
 def remove_websites(t):
-    """What a run of docs/first-blueprint.md that failed leaves beside its namespaces."""
+    """Removes what a failed run of docs/first-blueprint.md leaves outside its namespaces."""
     status, answer = t.kube.request("GET", WEBSITES)
     for each in answer["items"] if status == 200 else ():
         t.kube.patch(WEBSITES, each["metadata"]["namespace"], each["metadata"]["name"], {"metadata": {"finalizers": None}})

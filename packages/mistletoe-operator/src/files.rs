@@ -23,7 +23,7 @@ struct Source {
     object: fn(&Inputs) -> Option<&str>,
     /// The key, and the name of its file; none: all keys are files, and have their own names.
     item: Option<(&'static str, &'static str)>,
-    /// What leads programs there: variables, and what follows the directory in their values.
+    /// Environment variables that point there, each with the path below the directory.
     variables: &'static [(&'static str, &'static str)],
 }
 
