@@ -151,6 +151,13 @@ TEST_P(BackupTest, LeadsFromSqliteToPostgresAndBackWithEverything) {
   EXPECT_EQ(*moved.store->instance(), *kept.store->instance());
   EXPECT_EQ((*moved.accounts->session("s1"))->account.name, "bob");
   EXPECT_EQ(moved.store->search("raft eclair", {}, {})->items.size(), 1U) << "words are found";
+  std::int64_t known_sizes = 0;
+  ASSERT_TRUE(moved.database
+                  ->read("SELECT count(*) FROM pg_class WHERE relname IN ('versions', 'listed', 'words') AND "
+                         "relnamespace = current_schema()::regnamespace AND reltuples > 0",
+                         {}, [&](const sql::Row& row) { known_sizes = row.integer(0); })
+                  .ok());
+  EXPECT_EQ(known_sizes, 3) << "without them, the server plans as if its tables were empty";
   EXPECT_EQ((*moved.store->last_run("etcd", "1.0.0"))->steps.at(0).log, "line\nline");
   const SqlBlobs there(moved.database);
   EXPECT_EQ(there.get(crypto::sha256(std::string_view("bytes\0of 1.1.0", 14)))->size(), 14U);

@@ -15,7 +15,7 @@ namespace {
 // compared byte by byte, as there. Words are found without their marks (é as e), as FTS5 does; what separates
 // them is blanked, so that PostgreSQL's parser finds no addresses and numbers in them. A document is cut
 // before it is larger than a tsvector may be.
-constexpr std::array<std::string_view, 3> kTables{R"(
+constexpr std::array<std::string_view, 4> kTables{R"(
 CREATE TABLE settings (name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE counters (name TEXT COLLATE "C" PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -245,42 +245,69 @@ CREATE TABLE challenges (
   purpose BIGINT NOT NULL,
   began BIGINT NOT NULL);
 CREATE INDEX challenges_began ON challenges (began);
+)",
+                                                  // A GIN index knows no weights: with one index, each
+                                                  // package in whose details a word occurs was read to learn
+                                                  // that its name hasn't the word. Entries that wait for the
+                                                  // next vacuum would be read by each search.
+                                                  R"(
+CREATE INDEX words_in_names ON words USING gin (ts_filter(lexemes, '{a}')) WITH (fastupdate = off);
+CREATE INDEX words_in_descriptions ON words USING gin (ts_filter(lexemes, '{a,b}')) WITH (fastupdate = off);
+ALTER INDEX words_lexemes SET (fastupdate = off);
+SELECT gin_clean_pending_list('words_lexemes');
 )"};
 
 // Quoted, so that no word is an operator. No word of a document is longer than that.
-std::string tsquery_match(std::span<const std::string> words, WordsIn where) {
+std::string tsquery_match(std::span<const std::string> words, WordsIn /*where*/) {
   constexpr std::size_t kLongest = 1000;
   std::string match;
   for (const std::string& word : words) {
     std::size_t size = std::min(word.size(), kLongest);
     while (size < word.size() && (static_cast<unsigned char>(word[size]) & 0xc0U) == 0x80U) --size;
-    // The weights that add_words gives.
-    const std::string_view weights = where == WordsIn::Name                ? "A"
-                                     : where == WordsIn::NameOrDescription ? "AB"
-                                                                           : "";
-    match += fmt::format("{}'{}':*{}", match.empty() ? "" : " & ", word.substr(0, size), weights);
+    match += fmt::format("{}'{}':*", match.empty() ? "" : " & ", word.substr(0, size));
   }
   return match;
+}
+
+constexpr std::string_view kQuery = "to_tsquery('simple', without_marks(?1))";
+
+// The lexemes of a package that are looked at, by the weights that add_words gives; each has an index.
+std::string_view lexemes_in(WordsIn where) {
+  switch (where) {
+    case WordsIn::Name:
+      return "ts_filter(w.lexemes, '{a}')";
+    case WordsIn::NameOrDescription:
+      return "ts_filter(w.lexemes, '{a,b}')";
+    case WordsIn::Anywhere:
+      break;
+  }
+  return "w.lexemes";
+}
+
+std::string is_found_by_lexemes(WordsIn where) { return fmt::format("{} @@ {}", lexemes_in(where), kQuery); }
+
+std::string ranked_by_lexemes(WordsIn where) {
+  return fmt::format(
+      "SELECT project, -ts_rank('{{0.1, 0.2, 0.3, 1.0}}', lexemes, {}) AS score FROM (SELECT w.project, {} "
+      "AS "
+      "lexemes FROM words w WHERE {} ORDER BY w.project LIMIT ?6) first",
+      kQuery, lexemes_in(where), is_found_by_lexemes(where));
 }
 
 }  // namespace
 
 const Dialect& postgres_dialect() {
-  static constexpr Dialect kDialect{
-      .schema = kTables,
-      .words_key = "project",
-      .add_words =
-          // Cut once more in the form that lexemes_of makes of it: there, Korean has three times as many
-          // characters.
-      "INSERT INTO words VALUES (?1, lexemes_of(?2, 1000, 'A') || "
-      "lexemes_of(left(without_marks(left(?3, 20000)), 20000), 20000, 'B') || "
-      "lexemes_of(left(without_marks(left(?4, 150000)), 150000), 150000, 'D'))",
-      .match = tsquery_match,
-      .is_found = "w.lexemes @@ to_tsquery('simple', without_marks(?1))",
-      .ranked =
-          "SELECT project, -ts_rank('{0.1, 0.2, 0.3, 1.0}', lexemes, to_tsquery('simple', "
-          "without_marks(?1))) AS score FROM (SELECT project, lexemes FROM words WHERE lexemes @@ "
-          "to_tsquery('simple', without_marks(?1)) ORDER BY project LIMIT ?6) first"};
+  static constexpr Dialect kDialect{.schema = kTables,
+                                    .words_key = "project",
+                                    .add_words =
+                                        // Cut once more in the form that lexemes_of makes of it: there,
+                                        // Korean has three times as many characters.
+                                    "INSERT INTO words VALUES (?1, lexemes_of(?2, 1000, 'A') || "
+                                    "lexemes_of(left(without_marks(left(?3, 20000)), 20000), 20000, 'B') || "
+                                    "lexemes_of(left(without_marks(left(?4, 150000)), 150000), 150000, 'D'))",
+                                    .match = tsquery_match,
+                                    .is_found = is_found_by_lexemes,
+                                    .ranked = ranked_by_lexemes};
   return kDialect;
 }
 

@@ -22,11 +22,11 @@ struct Dialect {
   /// The value of ?1 below, so that all words occur, each as the beginning of one. `words` hold letters and
   /// digits of ASCII, and any bytes beyond it.
   std::string (*match)(std::span<const std::string> words, WordsIn where);
-  /// The condition on `words w` that ?1 is found there.
-  std::string_view is_found;
-  /// SELECT of `project` and `score`, the lower the better, of the first ?6 of those in which ?1 is found. A
-  /// name counts most, then a description.
-  std::string_view ranked;
+  /// The condition on `words w` that ?1, made for the same `where`, is found there.
+  std::string (*is_found)(WordsIn where);
+  /// SELECT of `project` and `score`, the lower the better, of the first ?6 of those in which ?1, made for
+  /// the same `where`, is found. A name counts most, then a description.
+  std::string (*ranked)(WordsIn where);
 };
 
 const Dialect& sqlite_dialect();

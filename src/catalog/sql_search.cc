@@ -68,7 +68,7 @@ Result<Slice<Listed>> SqlStore::search(const std::string& query, const Narrowing
   }
   // A place is how many came before it.
   const std::int64_t skipped = number_in(page.after);
-  MIST_TRY(const std::string match, bounded_match(words));
+  MIST_TRY(const BoundedMatch match, bounded_match(words));
   // The versions' large rows are looked at only of what is shown.
   MIST_TRY_VOID(read(
       fmt::format(
@@ -76,8 +76,8 @@ Result<Slice<Listed>> SqlStore::search(const std::string& query, const Narrowing
           "l.version, f.score FROM ({}) f JOIN listed l ON l.project = f.project WHERE {} ORDER BY "
           "f.score, "
           "l.name LIMIT ?4 OFFSET ?5) l JOIN versions v ON v.id = l.version ORDER BY l.score, l.name",
-          connections_->dialect().ranked, kNarrowed),
-      {match, narrowing.format, state, page.limit + 1, skipped, kMostRanked}, add));
+          connections_->dialect().ranked(match.where), kNarrowed),
+      {match.value, narrowing.format, state, page.limit + 1, skipped, kMostRanked}, add));
   cut(slice, page, [&](const Listed&) { return std::to_string(skipped + page.limit); });
   return slice;
 }
@@ -108,7 +108,7 @@ Result<Facets> SqlStore::facets(const std::string& query, const Narrowing& narro
     MIST_TRY_VOID(read(
         fmt::format("SELECT l.format, l.state, count(*) FROM (SELECT w.{} AS project FROM words w WHERE {} "
                     "LIMIT ?2) f JOIN listed l ON l.project = f.project GROUP BY l.format, l.state",
-                    dialect.words_key, dialect.is_found),
+                    dialect.words_key, dialect.is_found(WordsIn::Anywhere)),
         {dialect.match(words, WordsIn::Anywhere), kMostCounted}, add));
     facets.more = counted >= kMostCounted;
   }
@@ -132,12 +132,16 @@ Result<std::vector<Listed>> SqlStore::newest(int limit) {
 }
 
 Result<SqlStore::Counts> SqlStore::counts() {
+  const std::lock_guard lock(counts_mutex_);
+  const SteadyTime now = clock_.steady_now();
+  if (counts_ && now - counts_->first < kCountsAge) return counts_->second;
   Counts counts;
   MIST_TRY_VOID(read(
-      "SELECT (SELECT count(*) FROM listed), (SELECT count(*) FROM versions), "
-      "(SELECT count(*) FROM versions WHERE state = 2), (SELECT count(*) FROM jobs WHERE open = 1)",
+      "SELECT (SELECT count(*) FROM listed), count(*), count(*) FILTER (WHERE state = 2), "
+      "(SELECT count(*) FROM jobs WHERE open = 1) FROM versions",
       {},
       [&](const Row& row) { counts = {row.integer(0), row.integer(1), row.integer(2), row.integer(3)}; }));
+  counts_ = {now, counts};
   return counts;
 }
 
@@ -214,15 +218,15 @@ Result<std::vector<DownloadsOfDay>> SqlStore::downloads(const std::string& packa
   return found;
 }
 
-Result<std::string> SqlStore::bounded_match(std::span<const std::string> words) {
+Result<SqlStore::BoundedMatch> SqlStore::bounded_match(std::span<const std::string> words) {
   const Dialect& dialect = connections_->dialect();
-  std::string match;
+  BoundedMatch match;
   for (const WordsIn where : {WordsIn::Anywhere, WordsIn::NameOrDescription, WordsIn::Name}) {
-    std::string narrower = dialect.match(words, where);
+    BoundedMatch narrower{dialect.match(words, where), where};
     std::int64_t count = 0;
-    MIST_TRY_VOID(read(
-        fmt::format("SELECT count(*) FROM (SELECT 1 FROM words w WHERE {} LIMIT ?2) f", dialect.is_found),
-        {narrower, kMostRanked + 1}, [&](const Row& row) { count = row.integer(0); }));
+    MIST_TRY_VOID(read(fmt::format("SELECT count(*) FROM (SELECT 1 FROM words w WHERE {} LIMIT ?2) f",
+                                   dialect.is_found(where)),
+                       {narrower.value, kMostRanked + 1}, [&](const Row& row) { count = row.integer(0); }));
     if (where != WordsIn::Anywhere && count < kFewFound) break;
     match = std::move(narrower);
     if (count <= kMostRanked) break;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -108,7 +109,11 @@ class SqlStore final : public Store {
   }
   // Ranking costs as much as there are packages with the words. Where those are very many, it is enough to
   // rank those that have them in their name, or else in their description.
-  Result<std::string> bounded_match(std::span<const std::string> words);
+  struct BoundedMatch {
+    std::string value;
+    WordsIn where = WordsIn::Anywhere;
+  };
+  Result<BoundedMatch> bounded_match(std::span<const std::string> words);
   static Result<Found> find_version(sql::Database& db, const std::string& package,
                                     const std::string& version);
   static Status index_changed(sql::Database& db);
@@ -136,6 +141,8 @@ class SqlStore final : public Store {
 
   const std::shared_ptr<SqlConnections> connections_;
   const Clock& clock_;
+  std::mutex counts_mutex_;  // held while they are counted, so that no two count at once
+  std::optional<std::pair<SteadyTime, Counts>> counts_;  // guarded by counts_mutex_
 };
 
 }  // namespace mist::catalog

@@ -268,6 +268,14 @@ std::string fts5_match(std::span<const std::string> words, WordsIn where) {
   return fmt::format("{{{}}} : ({})", where == WordsIn::Name ? "name" : "name description", match);
 }
 
+// `match` says where.
+std::string fts5_is_found(WordsIn /*where*/) { return "words MATCH ?1"; }
+
+std::string fts5_ranked(WordsIn /*where*/) {
+  return "SELECT rowid AS project, bm25(words, 10.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?1 "
+         "LIMIT ?6";
+}
+
 }  // namespace
 
 const Dialect& sqlite_dialect() {
@@ -276,10 +284,8 @@ const Dialect& sqlite_dialect() {
       .words_key = "rowid",
       .add_words = "INSERT INTO words (rowid, name, description, details) VALUES (?1, ?2, ?3, ?4)",
       .match = fts5_match,
-      .is_found = "words MATCH ?1",
-      .ranked =
-          "SELECT rowid AS project, bm25(words, 10.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ?1 "
-          "LIMIT ?6"};
+      .is_found = fts5_is_found,
+      .ranked = fts5_ranked};
   return kDialect;
 }
 

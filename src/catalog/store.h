@@ -178,7 +178,9 @@ class Store {
   struct Counts {
     std::int64_t packages = 0, versions = 0, passed = 0, waiting = 0;
   };
+  /// As they were at most kCountsAge ago: to count many rows takes a while.
   virtual Result<Counts> counts() = 0;
+  static constexpr std::chrono::seconds kCountsAge{5};
 
   /// A number that grows whenever index() has another answer. It is smaller after the database went back in
   /// time, as by a restore.
