@@ -8,10 +8,11 @@ import subprocess
 import time
 
 from cluster import Cluster
-from harness import T, check, equal, kubeconfig_text, test
+from harness import T, check, config_map, equal, kubeconfig_text, test
 from proxy import Proxy, Refuse
 from test_operator import Operator, quiet
 from test_operator_faults import GROUP, blueprint, kind
+from test_release_resource import make, publish, registry, remove, serve, wait_for
 
 INSTANCE = "mistletoe.dev/instance-uid"
 
@@ -93,6 +94,17 @@ class Restarting:
         done = subprocess.run([self.cluster.devcluster, "up", "-q", "--keep", "--name", self.cluster.name, "--parent-pid", str(os.getpid())],
                               capture_output=True, text=True)
         check(done.returncode == 0, done.stderr)
+
+
+def calm(t, operators):
+    """Each of them stops writing."""
+    for _ in range(10):
+        mark = t.mark()
+        time.sleep(2)
+        written = [each.uri for operator in operators for each in t.requests(mark, operator.user) if each.writes]
+        if not written:
+            return
+    check(False, "still written:", written[:10])
 
 
 def most_asked(requests, count=3):
@@ -191,6 +203,59 @@ class Replica(Operator):
     def revive(self):
         if self.process.poll() is not None:
             self.start()
+
+
+class Unelected(Operator):
+    """One that believes to be alone, with an identity of its own, which is in the audit log."""
+
+    def __init__(self, t, name, *flags):
+        self.user, token = t.identity(name, administrator=True)
+        path = t.file(f"{name}.yaml", kubeconfig_text(t.kube.server, {"token": token}, t.kube.ca, t.ns))
+        super().__init__(t, "--kubeconfig", path, *flags, name=name)
+
+
+@test(waits=True)
+def two_operators_by_mistake_want_the_same(t):
+    """Neither was told to elect a leader: both work at everything. That costs requests, but no object and no peace."""
+    serve(t)
+    registry(t)
+    publish(t, "hello", "1.0.0", config_map("hello", {"text": "1"}))
+    where = chain(t)
+    operators = [Unelected(t, name, "--releases", "own") for name in ("one", "two")]
+    for each in operators:
+        t.kube.wait("the blueprint is in force", lambda each=each: "is in force for Thing" in each.said())
+    mark = t.mark()
+    wanted = {f"i{number}": "a" for number in range(15)}
+    for name, text in wanted.items():
+        create(t, where, name, text, step=name.endswith("1"))
+    make(t, package="team/hello:1.0.0")
+    wait_all(t, where, wanted)
+    wait_for(t, "Deployed")
+    calm(t, operators)
+    uids = {each["metadata"]["name"]: each["metadata"]["uid"] for kind_of in ("ConfigMap", "Job") for each in t.kube.list(kind_of, t.ns)}
+
+    # Drift, other wishes, and both at once.
+    t.kube.delete("ConfigMap", t.ns, "i2-two")
+    for name in list(wanted)[:8]:
+        wanted[name] = "b"
+        t.kube.checked("PATCH", f"{where}/{name}", {"spec": {"text": "b"}}, content_type="application/merge-patch+json")
+    wait_all(t, where, wanted)
+    calm(t, operators)
+    now = {each["metadata"]["name"]: each["metadata"]["uid"] for kind_of in ("ConfigMap", "Job") for each in t.kube.list(kind_of, t.ns)}
+    equal({name for name in uids if now.get(name) != uids[name]}, {"i2-two"}, "made again")
+    asked = [each for operator in operators for each in t.requests(mark, operator.user)]
+    jobs = [each.path for each in asked if each.resource == "jobs" and each.code == 201]
+    equal(len(jobs), len(set(jobs)), "a Job was made twice")
+    equal([each.path for each in asked if each.verb == "delete"], [], "deletes")
+    equal(len(t.run("history", "web", "-o", "json").json["revisions"]), 1, "revisions of the release")
+
+    for name in wanted:
+        t.kube.checked("DELETE", f"{where}/{name}")
+    remove(t)
+    t.kube.wait("all are gone", lambda: t.kube.checked("GET", where)["items"] == [], 60)
+    equal(values(t), {}, "what is left")
+    for each in operators:
+        equal(each.stop(), 0, "exit code")
 
 
 @test(full=True, waits=True)
