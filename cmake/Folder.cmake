@@ -34,10 +34,10 @@ function(mist_folder name)
   target_link_libraries(mist_${name} ${scope} ${deps} ${private} mist_flags ${ARG_LINKS})
 
   if(tests AND BUILD_TESTING)
-    add_executable(${name}_test EXCLUDE_FROM_ALL ${tests})
+    add_executable(${name}_test EXCLUDE_FROM_ALL ${tests} ${CMAKE_SOURCE_DIR}/tests/unit/main.cc)
     mist_compile_together(${name}_test)
     target_link_libraries(${name}_test PRIVATE mist_${name} mist_testing mist_flags ${ARG_LINKS} GTest::gmock
-                          GTest::gtest_main rapidcheck)
+                          rapidcheck)
     add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     add_dependencies(unit_tests ${name}_test)
   endif()

@@ -15,11 +15,11 @@
 #include "base/result.h"
 #include "encoding/json.h"
 #include "encoding/value.h"
+#include "wasm/guest_system.h"
 #include "wasm/limits.h"
 #include "wasm/module_bytes.h"
 #include "wasm/runtime.h"
 #include "wasm/snapshot.h"
-#include "wasm/world.h"
 
 namespace mist::abi {
 
@@ -66,7 +66,7 @@ class HostServices {
 };
 
 struct RunOptions {
-  wasm::World world;
+  wasm::GuestSystem system;
   wasm::Limits limits;
   Context context;
   HostServices* host = nullptr;  ///< null: a guest that asks is ended

@@ -8,7 +8,7 @@
 #include "action/query/status.h"
 #include "action/uninstall.h"
 #include "kube/api_down.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::string_view kService =
     "---\n{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.tally.example.com}, "
     "spec: {group: tally.example.com, version: v1}}\n";
 
-class ApiDownTest : public testing::ReleaseWorld {
+class ApiDownTest : public testing::ReleaseFixture {
  protected:
   ApiDownTest() {
     cluster.register_kind(

@@ -11,7 +11,7 @@
 #include "action/uninstall.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -45,7 +45,7 @@ constexpr std::string_view kOneChanged =
     "---\n{apiVersion: example.com/v2, kind: Thing, metadata: {name: one, "
     "namespace: default}, spec: {a: '2'}}\n";
 
-class ConversionDownTest : public testing::ReleaseWorld {
+class ConversionDownTest : public testing::ReleaseFixture {
  protected:
   ConversionDownTest() {
     context = Context().with_clock(pauses);
@@ -68,10 +68,10 @@ class ConversionDownTest : public testing::ReleaseWorld {
               "failed: connection refused");
     });
   }
-  Result<RecoverReport> from_labels(const Environment& world) {
+  Result<RecoverReport> from_labels(const Environment& with_sink) {
     RecoverOptions options;
     options.from_labels = true;
-    return recover(world, id, options, context);
+    return recover(with_sink, id, options, context);
   }
   bool knows_thing() {
     return std::ranges::any_of(now().owned(), [](const apply::InventoryItem& item) {
@@ -237,8 +237,8 @@ TEST_F(ConversionDownTest, ARecordIsMadeAnewWhateverOtherKindsCannotBeRead) {
   cluster.drop({{"", "Secret"}, "default", "mistletoe.ours.v0"});
   down = true;
   testing::RecordedEvents heard;
-  Environment world{cluster, clock, random, heard, "tester"};
-  const auto rebuilt = from_labels(world);
+  Environment with_sink{cluster, clock, random, heard, "tester"};
+  const auto rebuilt = from_labels(with_sink);
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
   EXPECT_THAT(heard.messages,
               ::testing::Contains(AllOf(HasSubstr("the conversion webhook of things.example.com"),

@@ -54,7 +54,7 @@ class DrawnTest : public ::testing::Test {
                    const std::string& chosen_clock = "") {
     return [=, this](const ReleaseState& state) -> Result<RenderedRelease> {
       crypto::Seed seed{};
-      const std::string& drawn_seed = state.birth.seed.reveal();
+      const std::string& drawn_seed = state.fixed.seed.reveal();
       std::ranges::copy(std::as_bytes(std::span(drawn_seed)).first(seed.size()), seed.begin());
       const auto render = [=, this](crypto::Seed from, const release::Rotations& rotations, std::string time,
                                     Draws& draws) {

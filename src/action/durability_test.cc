@@ -110,9 +110,9 @@ class Scene {
     }
     MIST_TRY_VOID(done(deploy(calm(), id_, install_intent(rendering(kFirst)), {}, Context())));
     if (verb_ == Verb::Trim) {
-      const Environment world = calm();
-      MIST_TRY_VOID(done(deploy(world, id_, upgrade_intent(rendering(kSecond)), {}, Context())));
-      return done(deploy(world, id_, rollback_intent(world, 0, Context()), {}, Context()));
+      const Environment calmly = calm();
+      MIST_TRY_VOID(done(deploy(calmly, id_, upgrade_intent(rendering(kSecond)), {}, Context())));
+      return done(deploy(calmly, id_, rollback_intent(calmly, 0, Context()), {}, Context()));
     }
     if (verb_ == Verb::Rollback)
       return done(deploy(calm(), id_, upgrade_intent(rendering(kSecond)), {}, Context()));
@@ -190,34 +190,34 @@ class Scene {
   }
 
   Status next(Next next) {
-    const Environment world = calm();
+    const Environment calmly = calm();
     switch (next) {
       case Next::Write: {
-        Status written = done(deploy(world, id_, upgrade_intent(rendering(kSecond)), {}, Context()));
+        Status written = done(deploy(calmly, id_, upgrade_intent(rendering(kSecond)), {}, Context()));
         if (written) return is(kSecond);
         if (written.error().kind != ErrorKind::NotFound) {
           // A half removed release wants to be recovered first.
           if (written.error().message.find("half uninstalled") == std::string::npos) return written;
-          return done(recover(world, id_, {.undo = false, .deploy = {}}, Context()));
+          return done(recover(calmly, id_, {.undo = false, .deploy = {}}, Context()));
         }
         MIST_TRY_VOID(is(kNothing));
-        MIST_TRY_VOID(done(deploy(world, id_, install_intent(rendering(kSecond)), {}, Context())));
+        MIST_TRY_VOID(done(deploy(calmly, id_, install_intent(rendering(kSecond)), {}, Context())));
         return is(kSecond);
       }
       case Next::Recover:
       case Next::Undo: {
-        auto report = recover(world, id_, {.undo = next == Next::Undo, .deploy = {}}, Context());
+        auto report = recover(calmly, id_, {.undo = next == Next::Undo, .deploy = {}}, Context());
         if (!report.ok() && report.error().message.find("can't be applied again") != std::string::npos)
-          return done(recover(world, id_, {.undo = false, .deploy = {}}, Context()));
+          return done(recover(calmly, id_, {.undo = false, .deploy = {}}, Context()));
         if (!report.ok()) return report.error().kind == ErrorKind::NotFound ? is(kNothing) : done(report);
         // Once more, it has nothing to do.
-        auto again = recover(world, id_, {.undo = next == Next::Undo, .deploy = {}}, Context());
+        auto again = recover(calmly, id_, {.undo = next == Next::Undo, .deploy = {}}, Context());
         if (again.ok() && again->outcome != Recovered::Nothing)
           return error(ErrorKind::Internal, "recovering once was not enough: {}", again->found);
         return {};
       }
       case Next::Uninstall: {
-        Status gone = uninstall_with(world);
+        Status gone = uninstall_with(calmly);
         return gone || gone.error().kind == ErrorKind::NotFound ? is(kNothing) : std::move(gone);
       }
     }

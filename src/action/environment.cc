@@ -154,14 +154,14 @@ release::Rotations ReleaseState::tried_rotations() const {
 render::ReleaseFacts ReleaseState::facts() const {
   const Revision* const tried = unfinished.empty() ? nullptr : &unfinished.back();
   return {.id = id,
-          .birth = birth,
+          .fixed = fixed,
           .revision = next_revision(),
           .deployed = deployed ? &*deployed : nullptr,
           .stored = deployed ? &*deployed : tried,
           .tried = tried_rotations()};
 }
 
-Birth draw_birth(const Environment& environment) {
+FixedInputs draw_fixed_inputs(const Environment& environment) {
   std::array<std::byte, 32> seed;
   environment.random.fill(seed);
   return {.seed = SecretString(std::string(reinterpret_cast<const char*>(seed.data()), seed.size())),
@@ -225,15 +225,15 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
   ReleaseState state;
   state.id = id;
   MIST_TRY(state.anchor, store.read_anchor(id, context));
-  if (!state.anchor && environment.birth) {
-    MIST_TRY(state.birth, environment.birth(id));
+  if (!state.anchor && environment.fixed) {
+    MIST_TRY(state.fixed, environment.fixed(id));
     return state;
   }
   if (!state.anchor) {
-    state.birth = draw_birth(environment);
+    state.fixed = draw_fixed_inputs(environment);
     return state;
   }
-  state.birth = {state.anchor->seed, state.anchor->frozen_clock};
+  state.fixed = {state.anchor->seed, state.anchor->frozen_clock};
   const release::Head& head = state.anchor->head;
   if (head.deployed >= 0) {
     auto deployed = store.read_revision(*state.anchor, head.deployed, context);
@@ -290,7 +290,7 @@ Result<ReleaseState> read_release_to_write(const Environment& environment, const
       state.silent_lock = silent;
       return state;
     }
-    auto found = release::ReleaseLock::await_silence(lock_world(environment, store), *state.anchor,
+    auto found = release::ReleaseLock::await_silence(lock_dependencies(environment, store), *state.anchor,
                                                      lock_options(environment, operation, state), context);
     if (found.ok())
       silent = *std::move(found);
@@ -329,7 +329,7 @@ Error missing_release(const Environment& environment, const release::ReleaseId& 
   return error(ErrorKind::NotFound, "release {} does not exist", id.display()).with_hint(missing_hint(id));
 }
 
-release::LockWorld lock_world(const Environment& environment, release::Store& store) {
+release::LockDependencies lock_dependencies(const Environment& environment, release::Store& store) {
   return {store,           environment.client, environment.clock, environment.random, environment.events,
           environment.life};
 }

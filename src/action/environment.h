@@ -1,5 +1,5 @@
 #pragma once
-// The parts of the world that every action on a cluster needs. References outlive the call; any thread.
+// The services that every action on a cluster needs. References outlive the call; any thread.
 
 #include <functional>
 #include <set>
@@ -15,10 +15,10 @@
 
 namespace mist::action {
 
-using render::Birth;
+using render::FixedInputs;
 
 /// How often a release is looked at again when somebody else changed it between a look and the lock.
-inline constexpr int kLooks = 4;
+inline constexpr int kMostAttempts = 4;
 
 struct Environment {
   kube::Client& client;
@@ -29,7 +29,7 @@ struct Environment {
   Duration lock_term = std::chrono::seconds(15);
   Duration lock_wait = std::chrono::seconds(0);
   /// Seed and clock of a release that is born now; empty: they are drawn.
-  std::function<Result<Birth>(const release::ReleaseId&)> birth = {};
+  std::function<Result<FixedInputs>(const release::ReleaseId&)> fixed = {};
   std::string process = {};  ///< own_process(), for the lock
   /// life_of_process(), of other holders; empty: nobody knows.
   std::function<ProcessLife(std::string_view process)> life = {};
@@ -39,7 +39,7 @@ struct Environment {
   /// The same, heard by somebody else.
   Environment heard_by(EventSink& sink) const {
     return {client,    clock, random,  sink, holder, lock_term,
-            lock_wait, birth, process, life, keeper, keeper_uid};
+            lock_wait, fixed, process, life, keeper, keeper_uid};
   }
 };
 
@@ -56,8 +56,8 @@ struct ReleaseState {
   std::optional<release::Anchor> anchor;  ///< nullopt: there is no such release
   std::optional<release::Revision> deployed;
   std::vector<release::Revision>
-      unfinished;  ///< every later pending or failed revision that was stored, ascending
-  Birth birth;     ///< of the anchor, or freshly drawn
+      unfinished;     ///< every later pending or failed revision that was stored, ascending
+  FixedInputs fixed;  ///< of the anchor, or freshly drawn
   std::optional<release::Lock> silent_lock;  ///< release::LockOptions
   /// Of the deployed revision and those after it. The release's objects are then also taken from `labelled`.
   std::vector<DamagedRevision> damaged = {};
@@ -87,7 +87,7 @@ struct ReleaseState {
 };
 
 /// Seed and clock for a release that is born now.
-Birth draw_birth(const Environment& environment);
+FixedInputs draw_fixed_inputs(const Environment& environment);
 
 /// For the next write of a release that has no key for seals (release/seal.h): a new one, under which
 /// `revision` is the first that is sealed. Revisions of a time without a key are believed as they are; where
@@ -134,7 +134,7 @@ std::string gone_namespace_hint(const release::ReleaseId& id);
 Error missing_release(const Environment& environment, const release::ReleaseId& id, const Context& context);
 
 /// For ReleaseLock.
-release::LockWorld lock_world(const Environment& environment, release::Store& store);
+release::LockDependencies lock_dependencies(const Environment& environment, release::Store& store);
 release::LockOptions lock_options(const Environment& environment, std::string_view operation,
                                   const ReleaseState& state);
 

@@ -8,7 +8,7 @@
 
 #include <map>
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "action/deploy/saved_plan.h"
 #include "action/query/drift.h"
 #include "action/query/graph.h"
@@ -18,7 +18,7 @@
 #include "encoding/yaml.h"
 #include "testing/client_with_logs.h"
 #include "testing/recorded_events.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -51,12 +51,12 @@ std::string config_map(std::string_view name, std::string_view text = "x") {
       "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {}}}, data: {{text: '{}'}}}}\n", name, text);
 }
 
-class HooksTest : public testing::ReleaseWorld {
+class HooksTest : public testing::ReleaseFixture {
  protected:
   HooksTest() { cluster.set_instant_controllers(true); }
 
   Render rendering(std::string yaml, std::string engine = "helm") {
-    return ReleaseWorld::rendering(std::move(yaml), {"test:1", "test", "1", "sha256:1", std::move(engine)});
+    return ReleaseFixture::rendering(std::move(yaml), {"test:1", "test", "1", "sha256:1", std::move(engine)});
   }
   Result<DeployReport> install_now(const std::string& yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, install_intent(rendering(yaml)), options, Context());
@@ -66,7 +66,7 @@ class HooksTest : public testing::ReleaseWorld {
   }
   Status uninstall_now(UninstallOptions options = {}) {
     options.timeout = std::chrono::milliseconds(200);
-    auto report = ReleaseWorld::uninstall_now(options);
+    auto report = ReleaseFixture::uninstall_now(options);
     return report.ok() ? Status() : Status(std::move(report).error());
   }
   // The objects that were written and deleted since, but the record: "+name", "-name".
@@ -476,7 +476,7 @@ TEST_F(HooksTest, WhatTheyPrintedIsShownWhereTheirPolicyWantsThat) {
     void object(const ObjectProgress& event) override { lines.push_back(event.object + " " + event.state); }
     std::vector<std::string>& lines;
   } sink(told);
-  const Environment world{client, clock, random, sink, "tester"};
+  const Environment with_sink{client, clock, random, sink, "tester"};
   // A controller that makes each Job's Pod.
   const auto make_pod = [&](const FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || call.key.group_kind.kind != "Job" || !call.executed_ok) return std::nullopt;
@@ -499,7 +499,7 @@ TEST_F(HooksTest, WhatTheyPrintedIsShownWhereTheirPolicyWantsThat) {
       config_map("a") +
       job("pre-1", "pre-install", log(" Hook-Succeeded,hook-failed") + policy("hook-succeeded")) +
       job("pre-2", "pre-install", log("hook-failed")) + job("pre-3", "pre-install");
-  const auto report = deploy(world, id, install_intent(rendering(yaml)), {}, Context());
+  const auto report = deploy(with_sink, id, install_intent(rendering(yaml)), {}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   std::erase_if(told, [](const std::string& line) { return line.find("default/pre-2") != line.npos; });
   EXPECT_THAT(told, ElementsAre("Job default/pre-1 created", "Job default/pre-1 succeeded",
@@ -729,7 +729,7 @@ TEST_F(HooksTest, AClaimThatADeleteHookMakesStaysWithoutItsFlag) {
       ASSERT_TRUE(install_now(config_map("a") + claim + job("fill", phase)).ok());
       UninstallOptions options{.rules = {.delete_pvcs = delete_pvcs}};
       options.timeout = std::chrono::milliseconds(200);
-      const auto report = ReleaseWorld::uninstall_now(options);
+      const auto report = ReleaseFixture::uninstall_now(options);
       ASSERT_TRUE(report.ok()) << report.error().to_line();
       EXPECT_EQ(cluster.has("PersistentVolumeClaim", "default", "backup"), !delete_pvcs) << phase;
       EXPECT_EQ(report->retained, delete_pvcs ? 0u : 1u) << phase;
@@ -842,7 +842,7 @@ TEST_F(HooksTest, ResourcePolicyKeepsAHookFromAllButItsOwnPolicies) {
 TEST_F(HooksTest, AreInASavedPlan) {
   const std::string yaml =
       config_map("a") + job("pre", "pre-install") + job("both", "pre-install,post-install");
-  const auto seen = look(environment(), id, preview_intent(rendering(yaml)), {}, Context());
+  const auto seen = prepare(environment(), id, preview_intent(rendering(yaml)), {}, Context());
   ASSERT_TRUE(seen.ok());
   const auto saved = save_plan(environment(), *seen, Context());
   ASSERT_TRUE(saved.ok());

@@ -8,14 +8,14 @@
 #include "action/recover/recover.h"
 #include "apply/marks.h"
 #include "encoding/yaml.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
 
 using ::testing::HasSubstr;
 
-class OwnershipTest : public testing::ReleaseWorld {
+class OwnershipTest : public testing::ReleaseFixture {
  protected:
   std::string label(std::string_view kind, std::string_view ns, std::string_view name) {
     const auto object = cluster.find(kind, ns, name);

@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "testing/api_refusal.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -16,7 +16,7 @@ using testing::FakeCall;
 using testing::FakeCluster;
 using ::testing::HasSubstr;
 
-class ReplaceTest : public testing::ReleaseWorld {};
+class ReplaceTest : public testing::ReleaseFixture {};
 
 std::string selecting(std::string_view app, std::string_view annotations = "{}") {
   return fmt::format(

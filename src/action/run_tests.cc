@@ -132,26 +132,26 @@ class TestLock {
   explicit TestLock(const Environment& environment) : environment_(environment), store_(environment.client) {}
 
   Result<std::unique_ptr<release::ReleaseLock>> acquire(const ReleaseState& state, const Context& context) {
-    const release::LockWorld world = lock_world(environment_, store_);
+    const release::LockDependencies dependencies = lock_dependencies(environment_, store_);
     const release::LockOptions options = lock_options(environment_, "test", ReleaseState());
     const release::ReleaseId id = tests_of(state.id);
-    for (int look = 1;; ++look) {
+    for (int attempt = 1;; ++attempt) {
       release::Anchor fresh;
       fresh.id = id;
       fresh.tests_of = apply::anchor_name(state.id);
       fresh.tests_of_uid = state.anchor->uid;
-      auto lock = release::ReleaseLock::create(world, std::move(fresh), options, context);
+      auto lock = release::ReleaseLock::create(dependencies, std::move(fresh), options, context);
       if (lock.ok() || !release::anchor_moved(lock.error())) return lock;
       MIST_TRY(std::optional<release::Anchor> there, store_.read_anchor(id, context));
       if (there) {
         const std::optional<release::Lock> holder = there->lock;
-        lock = release::ReleaseLock::acquire(world, *std::move(there), {}, options, context);
+        lock = release::ReleaseLock::acquire(dependencies, *std::move(there), {}, options, context);
         if (lock.ok()) return lock;
         const bool moved = release::anchor_moved(lock.error());
         if (!moved && lock.error().kind == ErrorKind::Conflict && holder) return running(state.id, *holder);
         if (!moved) return lock;
       }
-      if (look == kLooks) return lock;
+      if (attempt == kMostAttempts) return lock;
     }
   }
 

@@ -9,7 +9,7 @@
 #include "action/query/status.h"
 #include "apply/plan/test_objects.h"
 #include "testing/client_with_logs.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -44,7 +44,7 @@ kind: Job
 metadata: {name: thorough, annotations: {mistletoe.dev/test: "true"}}
 )";
 
-struct RunTests : testing::ReleaseWorld {
+struct RunTests : testing::ReleaseFixture {
   RunTests() {
     cluster.set_instant_controllers(true);  // Jobs complete
     cluster.set_after([this](const FakeCall& call) -> std::optional<Error> {
@@ -192,8 +192,8 @@ TEST_F(RunTests, ASecondRunIsToldWhoRunsThem) {
   const auto other = cluster.client_for("other");
   const auto on_result = [&](const TestResult& result) {
     // In the middle of the first run.
-    Environment world{*other, clock, random, events, "somebody else"};
-    const auto second = run_tests(world, id, {}, [](const TestResult&) {}, Context());
+    Environment by_others{*other, clock, random, events, "somebody else"};
+    const auto second = run_tests(by_others, id, {}, [](const TestResult&) {}, Context());
     ASSERT_FALSE(second.ok());
     EXPECT_EQ(second.error().kind, ErrorKind::Conflict);
     refusals.push_back(second.error().to_line());
@@ -301,7 +301,7 @@ TEST_F(RunTests, ARollbackAndASavedPlanBringTheirTests) {
     return RenderedRelease{
         {"test:1", "test", "1", "sha256:1"}, encoding::Value::object(), std::move(objects), {}};
   };
-  const auto seen = look(here, id, upgrade_intent(render), {}, Context());
+  const auto seen = prepare(here, id, upgrade_intent(render), {}, Context());
   ASSERT_TRUE(seen.ok()) << seen.error().to_line();
   const auto saved = save_plan(here, *seen, Context());
   ASSERT_TRUE(saved.ok()) << saved.error().to_line();

@@ -3,17 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "apply/marks.h"
 #include "encoding/yaml.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
 
 constexpr std::string_view kWidget = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}";
 
-class ScopeTest : public testing::ReleaseWorld {
+class ScopeTest : public testing::ReleaseFixture {
  protected:
   void define(std::string_view scope) {
     cluster.put(*encoding::parse_yaml(fmt::format(R"(
@@ -50,7 +50,8 @@ TEST_F(ScopeTest, WhatIsWrittenIsWhatIsRecorded) {
     ASSERT_TRUE(install_now(std::string(kWidget)).ok());
     cluster.freeze_discovery();
     redefine(scope);
-    const auto seen = look(environment(), id, upgrade_intent(rendering(std::string(kWidget))), {}, Context());
+    const auto seen =
+        prepare(environment(), id, upgrade_intent(rendering(std::string(kWidget))), {}, Context());
     ASSERT_TRUE(seen.ok()) << seen.error().to_line();
     EXPECT_EQ(seen->plan.writes[0].key.ns, ns);
     redefine(scope == "Cluster" ? "Namespaced" : "Cluster");

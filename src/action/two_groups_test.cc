@@ -7,7 +7,7 @@
 #include "action/query/status.h"
 #include "action/recover/recover.h"
 #include "apply/marks.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -25,7 +25,7 @@ std::string gadget(std::string_view group, std::string_view size, std::string_vi
       size);
 }
 
-class TwoGroupsTest : public testing::ReleaseWorld {
+class TwoGroupsTest : public testing::ReleaseFixture {
  protected:
   void SetUp() override {
     cluster.register_kind(kOld);

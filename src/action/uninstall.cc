@@ -101,8 +101,8 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
   return action;
 }
 
-Result<UninstallPlan> look_and_plan(const Environment& environment, ReleaseState state,
-                                    const UninstallOptions& options, const Context& context) {
+Result<UninstallPlan> observe_and_plan(const Environment& environment, ReleaseState state,
+                                       const UninstallOptions& options, const Context& context) {
   const Activity reading(environment.events, "reading the cluster");
   UninstallPlan plan;
   plan.id = state.id;
@@ -218,7 +218,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
 
 Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
                                      const UninstallOptions& options, const Context& context) {
-  MIST_TRY(UninstallPlan plan, look_and_plan(environment, std::move(state), options, context));
+  MIST_TRY(UninstallPlan plan, observe_and_plan(environment, std::move(state), options, context));
   warn_of_keeper(environment, plan.state, KeptChange::Uninstall, context);
   warn_of_hooks_beside_kept(environment, plan);
   if (options.dry_run) return plan;
@@ -230,7 +230,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseStat
   }
   MIST_TRY(const std::size_t written, outdate_late_writes(environment, plan.state, own, context));
   if (written == 0) return plan;
-  return look_and_plan(environment, std::move(plan.state), options, context);
+  return observe_and_plan(environment, std::move(plan.state), options, context);
 }
 
 std::string count_words(const UninstallReport& report) {
@@ -244,10 +244,10 @@ std::string count_words(const UninstallReport& report) {
 Result<UninstallReport> uninstall(const Environment& environment, UninstallPlan plan,
                                   const UninstallOptions& options, const Context& context) {
   UninstallReport report{.plan = std::move(plan)};
-  for (int look = 1;; ++look) {
+  for (int attempt = 1;; ++attempt) {
     Status done = run_uninstall(environment, options, report, context);
     if (done.ok()) return report;
-    if (!options.plan_again || !release::anchor_moved(done.error()) || look == kLooks)
+    if (!options.plan_again || !release::anchor_moved(done.error()) || attempt == kMostAttempts)
       return std::move(done).error();
     MIST_TRY(report.plan, plan_uninstall(environment, ReleaseId(report.plan.id), options, context));
   }

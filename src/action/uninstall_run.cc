@@ -247,7 +247,7 @@ class UninstallRun {
     head_.options = std::move(progress);
     MIST_TRY(others_, TakeOver::begin(environment_, plan_.state, {}, plan_.removals, std::nullopt, context));
     MIST_TRY(lock_,
-             ReleaseLock::acquire(lock_world(environment_, store_), *plan_.state.anchor,
+             ReleaseLock::acquire(lock_dependencies(environment_, store_), *plan_.state.anchor,
                                   {.head = head_, .lock = {}, .group_kinds = {}, .additional_namespaces = {}},
                                   lock_options(environment_, options_.action, plan_.state), context));
     return {};
@@ -324,14 +324,14 @@ class UninstallRun {
     if (removals.empty()) return {};
     Activity activity(environment_.events, fmt::format("deleting {}", plural(removals.size(), "object")));
     // A prompt and the deleting of all the rest lie between the plan and the end of a namespace.
-    const auto last_look = [this](const apply::Removal& removal) {
-      return containers_.last_look(environment_, removal.key, lock_->context());
+    const auto last_check = [this](const apply::Removal& removal) {
+      return containers_.last_check(environment_, removal.key, lock_->context());
     };
     apply::RemovalReport done =
         apply::execute_removals(environment_.client, removals, apply::apply_set_id(plan_.id),
                                 {.wait = until_gone,
                                  .timeout = options_.timeout,
-                                 .last_look = last_look,
+                                 .last_check = last_check,
                                  .gone_gates = apply::names_of_gates(plan_.removals)},
                                 environment_.events, lock_->context());
     report_.deleted += static_cast<std::size_t>(std::ranges::count(done.outcomes, apply::Outcome::Done));

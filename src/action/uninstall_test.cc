@@ -9,7 +9,7 @@
 
 #include "encoding/yaml.h"
 #include "testing/laptop_clock.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -18,7 +18,7 @@ using ::testing::Contains;
 
 const apimachinery::ObjectKey kExtra{{"", "Namespace"}, "", "extra"};
 
-class UninstallTest : public testing::ReleaseWorld {};
+class UninstallTest : public testing::ReleaseFixture {};
 
 TEST_F(UninstallTest, UninstallLeavesNothing) {
   const auto before = cluster.objects();

@@ -184,9 +184,9 @@ class Checker {
       if (each.evidence) used[*each.evidence] = true;
     for (graph::Node node = 0; node < used.size(); ++node) {
       const NodeType type = blueprint.nodes()[node].type;
-      const bool only_looks = type == NodeType::Value || type == NodeType::List || type == NodeType::Read ||
+      const bool only_reads = type == NodeType::Value || type == NodeType::List || type == NodeType::Read ||
                               type == NodeType::Http;
-      if (used[node] || !only_looks || !blueprint.nodes()[node].status.empty()) continue;
+      if (used[node] || !only_reads || !blueprint.nodes()[node].status.empty()) continue;
       checked_.findings.push_back(
           {.error = false,
            .rule = "unused",

@@ -125,9 +125,9 @@ std::string as_factor(std::uint64_t cost, std::uint64_t limit) {
   return factor > 100 ? "more than 100 times" : fmt::format("{:.2f} times", std::ceil(factor * 100) / 100);
 }
 
-class RuleLook {
+class RuleWalk {
  public:
-  std::vector<SchemaPlace> look(const Value& schema) {
+  std::vector<SchemaPlace> walk(const Value& schema) {
     look_at(schema, {});
     if (found_.empty() && all_ > kMostOfAll)
       found_.push_back({"", fmt::format("the API server estimates that its rules together cost {} what it "
@@ -213,6 +213,6 @@ class RuleLook {
 
 }  // namespace
 
-std::vector<SchemaPlace> refused_rules(const Value& schema) { return RuleLook().look(schema); }
+std::vector<SchemaPlace> refused_rules(const Value& schema) { return RuleWalk().walk(schema); }
 
 }  // namespace mist::blueprint

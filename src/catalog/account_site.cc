@@ -156,24 +156,26 @@ std::span<const AccountSite::Route> AccountSite::routes() {
   return kRoutes;
 }
 
-AccountSite::AccountSite(World world, Options options)
-    : world_(world),
+AccountSite::AccountSite(Dependencies dependencies, Options options)
+    : dependencies_(dependencies),
       options_(std::move(options)),
       origin_(origin_of(options_.url)),
       cookies_(options_.url),
-      sign_in_({.accounts = world_.accounts,
-                .passwords = world_.passwords,
-                .clock = world_.clock,
-                .random = world_.random}),
-      admin_(world_.accounts),
-      writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)),
-      registrations_(world_.clock, kRegistrationsRate, kRegistrationsBurst),
-      journeys_(world_.clock, kJourneysRate, kJourneysBurst),
-      passkey_tries_(world_.clock, kPasskeysRate, kPasskeysBurst) {
-  if (world_.passkeys != nullptr)
-    passkeys_.emplace(
-        Passkeys::World{.passkeys = *world_.passkeys, .accounts = world_.accounts, .random = world_.random},
-        RelyingParty::at(options_.url));
+      sign_in_({.accounts = dependencies_.accounts,
+                .passwords = dependencies_.passwords,
+                .clock = dependencies_.clock,
+                .random = dependencies_.random}),
+      admin_(dependencies_.accounts),
+      writes_(dependencies_.clock, options_.writes_per_minute / 60,
+              std::max(1.0, options_.writes_per_minute / 2)),
+      registrations_(dependencies_.clock, kRegistrationsRate, kRegistrationsBurst),
+      journeys_(dependencies_.clock, kJourneysRate, kJourneysBurst),
+      passkey_tries_(dependencies_.clock, kPasskeysRate, kPasskeysBurst) {
+  if (dependencies_.passkeys != nullptr)
+    passkeys_.emplace(Passkeys::Dependencies{.passkeys = *dependencies_.passkeys,
+                                             .accounts = dependencies_.accounts,
+                                             .random = dependencies_.random},
+                      RelyingParty::at(options_.url));
 }
 
 SignIn::From AccountSite::Ask::from() const {
@@ -196,7 +198,7 @@ Result<std::optional<Visitor>> AccountSite::visitor(const WebRequest& request) {
 Result<std::optional<Visitor>> AccountSite::session_of(const WebRequest& request) {
   SecretString cookie = cookies_.find(request, CookieFor::Session);
   if (cookie.empty()) return std::optional<Visitor>();
-  MIST_TRY(std::optional<Session> session, world_.accounts.session(session_digest(cookie)));
+  MIST_TRY(std::optional<Session> session, dependencies_.accounts.session(session_digest(cookie)));
   if (!session) return std::optional<Visitor>();
   return std::optional(Visitor{.session = *std::move(session), .cookie = std::move(cookie)});
 }
@@ -213,7 +215,7 @@ Result<AccountSite::Ask> AccountSite::understood(const WebRequest& request, cons
   if (found) (found->session.awaits_code ? ask.waiting : ask.visitor) = std::move(found);
   ask.browser = cookies_.find(request, CookieFor::Browser);
   // A page gives one to the browser; a form without it is refused.
-  if (ask.browser.empty() && request.method == "GET") ask.browser = new_cookie(world_.random);
+  if (ask.browser.empty() && request.method == "GET") ask.browser = new_cookie(dependencies_.random);
   ask.frame.url = options_.url;
   if (ask.visitor) ask.frame.account = ask.account().name;
   return ask;
@@ -278,9 +280,10 @@ WebAnswer AccountSite::with_browser(const Ask& ask, WebAnswer answer) const {
 
 WebAnswer AccountSite::login_answer(const Ask& ask, std::string problem, int status) const {
   return with_browser(
-      ask, html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration,
-                           world_.oidc == nullptr ? std::string() : world_.oidc->issuer(), offer()),
-                status));
+      ask,
+      html(login_page(ask.frame, ask.state(std::move(problem)), options_.registration,
+                      dependencies_.oidc == nullptr ? std::string() : dependencies_.oidc->issuer(), offer()),
+           status));
 }
 
 WebAnswer AccountSite::registration_answer(const Ask& ask, std::string problem, int status) const {
@@ -313,14 +316,15 @@ AccountSite::Reply AccountSite::log_in(const Ask& ask) {
 AccountSite::Reply AccountSite::begun_answer(const Ask& ask, const std::string& name,
                                              const SignIn::Begun& begun, const std::string& next) {
   // The browser's old session, if it had one, is of no use any more.
-  if (ask.visitor || ask.waiting) MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.cookie())));
+  if (ask.visitor || ask.waiting)
+    MIST_TRY_VOID(dependencies_.accounts.end_session(session_digest(ask.cookie())));
   if (begun.awaits_code) {
     WebAnswer answer =
         see_other(next.empty() ? "/login/code" : "/login/code?next=" + http::escape_query(next));
     answer.headers.push_back(cookies_.set(CookieFor::Session, begun.cookie, kUntilClosed));
     return answer;
   }
-  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
+  MIST_TRY_VOID(dependencies_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
   return signed_in(next, begun.cookie);
 }
 
@@ -328,15 +332,15 @@ AccountSite::Reply AccountSite::begun_answer(const Ask& ask, const std::string& 
 
 // The browser comes back with the state alone; the journey is kept here, for the browser that left.
 Result<std::string> AccountSite::issuers_address(const Ask& ask, const std::string& account) {
-  if (world_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
-  const OidcQuestion question = new_oidc_question(world_.random);
-  MIST_TRY(std::string address, world_.oidc->address(question));
-  MIST_TRY_VOID(world_.accounts.begin_journey({.state = session_digest(SecretString(question.state)),
-                                               .browser = session_digest(ask.cookie()),
-                                               .nonce = question.nonce,
-                                               .verifier = question.verifier,
-                                               .next = next_of(ask.query),
-                                               .account = account}));
+  if (dependencies_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
+  const OidcQuestion question = new_oidc_question(dependencies_.random);
+  MIST_TRY(std::string address, dependencies_.oidc->address(question));
+  MIST_TRY_VOID(dependencies_.accounts.begin_journey({.state = session_digest(SecretString(question.state)),
+                                                      .browser = session_digest(ask.cookie()),
+                                                      .nonce = question.nonce,
+                                                      .verifier = question.verifier,
+                                                      .next = next_of(ask.query),
+                                                      .account = account}));
   return address;
 }
 
@@ -360,21 +364,24 @@ AccountSite::Reply AccountSite::leave_to_link(const Ask& ask) {
 }
 
 AccountSite::Reply AccountSite::come_back(const Ask& ask) {
-  if (world_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
+  if (dependencies_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
   const std::string state = field(ask.query, "state");
-  MIST_TRY(const std::optional<Journey> journey,
-           world_.accounts.end_journey(session_digest(SecretString(state)), session_digest(ask.cookie())));
+  MIST_TRY(
+      const std::optional<Journey> journey,
+      dependencies_.accounts.end_journey(session_digest(SecretString(state)), session_digest(ask.cookie())));
   if (!journey)
     return error(ErrorKind::Forbidden, "this sign-in was not begun in this browser, or is over")
         .with_hint("begin again at /login");
   // RFC 9207: an answer of another issuer.
-  if (const std::string issuer = field(ask.query, "iss"); !issuer.empty() && issuer != world_.oidc->issuer())
+  if (const std::string issuer = field(ask.query, "iss");
+      !issuer.empty() && issuer != dependencies_.oidc->issuer())
     return error(ErrorKind::Forbidden, "the answer is of another issuer");
   if (const std::string code = field(ask.query, "error"); !code.empty())
     return error(ErrorKind::Forbidden, "the issuer let nobody in: {}", escape_controls(code.substr(0, 100)));
-  MIST_TRY(const Identity identity,
-           world_.oidc->identity({.state = state, .nonce = journey->nonce, .verifier = journey->verifier},
-                                 field(ask.query, "code")));
+  MIST_TRY(
+      const Identity identity,
+      dependencies_.oidc->identity({.state = state, .nonce = journey->nonce, .verifier = journey->verifier},
+                                   field(ask.query, "code")));
   if (journey->account.empty()) {
     MIST_TRY(const std::string name, account_for(ask, identity));
     MIST_TRY(const SignIn::Begun begun, sign_in_.by_identity(name, ask.from()));
@@ -382,15 +389,16 @@ AccountSite::Reply AccountSite::come_back(const Ask& ask) {
   }
   if (!ask.visitor || ask.account().name != journey->account)
     return error(ErrorKind::Forbidden, "{} is no longer signed in", journey->account);
-  MIST_TRY_VOID(world_.accounts.link_identity(journey->account, identity.issuer, identity.subject,
-                                              entry_of(ask.actor(), "link identity", identity.subject)));
+  MIST_TRY_VOID(
+      dependencies_.accounts.link_identity(journey->account, identity.issuer, identity.subject,
+                                           entry_of(ask.actor(), "link identity", identity.subject)));
   return see_other("/account");
 }
 
 // An account is found by issuer and subject alone. Names and addresses from the issuer prove nothing; a name
 // is a proposal for a new account.
 Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& identity) {
-  MIST_TRY(std::string known, world_.accounts.account_of_identity(identity.issuer, identity.subject));
+  MIST_TRY(std::string known, dependencies_.accounts.account_of_identity(identity.issuer, identity.subject));
   if (!known.empty()) return known;
   if (options_.registration == Registration::Closed)
     return error(ErrorKind::Forbidden, "no account is linked to {}", escape_controls(identity.subject))
@@ -401,11 +409,11 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
   const std::string base = proposed_name(identity.name);
   for (int number = 1; number <= kMostNames; ++number) {
     std::string name = number == 1 ? base : fmt::format("{}-{}", base, number);
-    const Status made = world_.accounts.add_identified(
+    const Status made = dependencies_.accounts.add_identified(
         name, identity.issuer, identity.subject, entry_of({{.name = name}, ask.peer}, "register", name));
     if (!made.ok() && made.error().kind == ErrorKind::Conflict) {
       // The same browser may sign in twice at once.
-      MIST_TRY(known, world_.accounts.account_of_identity(identity.issuer, identity.subject));
+      MIST_TRY(known, dependencies_.accounts.account_of_identity(identity.issuer, identity.subject));
       if (!known.empty()) return known;
       continue;
     }
@@ -418,14 +426,14 @@ Result<std::string> AccountSite::account_for(const Ask& ask, const Identity& ide
 AccountSite::Reply AccountSite::unlink_identity(const Ask& ask) {
   const std::string& name = ask.account().name;
   const std::string subject = field(ask.form, "subject");
-  MIST_TRY_VOID(world_.accounts.unlink_identity(name, field(ask.form, "issuer"), subject,
-                                                entry_of(ask.actor(), "unlink identity", subject)));
+  MIST_TRY_VOID(dependencies_.accounts.unlink_identity(name, field(ask.form, "issuer"), subject,
+                                                       entry_of(ask.actor(), "unlink identity", subject)));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in({}, cookie);
 }
 
 AccountSite::Reply AccountSite::log_out(const Ask& ask) {
-  MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.visitor->cookie)));
+  MIST_TRY_VOID(dependencies_.accounts.end_session(session_digest(ask.visitor->cookie)));
   WebAnswer answer = see_other("/");
   answer.headers.push_back(cookies_.remove(CookieFor::Session));
   return answer;
@@ -454,34 +462,35 @@ AccountSite::Reply AccountSite::add_account(const Ask& ask) {
 // The account's own page
 
 AccountSite::Reply AccountSite::show_account(const Ask& ask) {
-  MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(ask.account().name));
+  MIST_TRY(const std::optional<AccountDetails> details, dependencies_.accounts.find(ask.account().name));
   if (!details) return no_such("account", ask.account().name);
-  MIST_TRY(std::vector<Session> sessions, world_.accounts.sessions(ask.account().name));
+  MIST_TRY(std::vector<Session> sessions, dependencies_.accounts.sessions(ask.account().name));
   MIST_TRY(Slice<Project> projects,
-           world_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
-  MIST_TRY(std::vector<TokenFacts> tokens, world_.accounts.tokens(ask.account().name));
-  MIST_TRY(auto identities, world_.accounts.identities(ask.account().name));
-  MIST_TRY(std::vector<OwnDomain> domains, world_.accounts.domains(ask.account().name));
+           dependencies_.store.projects(ask.account().name, {.after = {}, .limit = kMostProjects}));
+  MIST_TRY(std::vector<TokenFacts> tokens, dependencies_.accounts.tokens(ask.account().name));
+  MIST_TRY(auto identities, dependencies_.accounts.identities(ask.account().name));
+  MIST_TRY(std::vector<OwnDomain> domains, dependencies_.accounts.domains(ask.account().name));
   std::vector<Passkey> passkeys;
   if (passkeys_) {
     MIST_TRY(passkeys, passkeys_->of(ask.account().name));
   }
   std::int64_t reports = 0;
   if (ask.account().role >= Role::Moderator) {
-    MIST_TRY(reports, world_.feedback.count_reports());
+    MIST_TRY(reports, dependencies_.feedback.count_reports());
   }
-  return html(account_page(ask.frame, ask.state(),
-                           {.details = *details,
-                            .session = ask.visitor->session.id,
-                            .sessions = std::move(sessions),
-                            .projects = std::move(projects.items),
-                            .tokens = std::move(tokens),
-                            .identities = std::move(identities),
-                            .issuer = world_.oidc == nullptr ? std::string() : world_.oidc->issuer(),
-                            .reports = reports,
-                            .domains = std::move(domains),
-                            .passkeys = std::move(passkeys),
-                            .offer = offer()}));
+  return html(
+      account_page(ask.frame, ask.state(),
+                   {.details = *details,
+                    .session = ask.visitor->session.id,
+                    .sessions = std::move(sessions),
+                    .projects = std::move(projects.items),
+                    .tokens = std::move(tokens),
+                    .identities = std::move(identities),
+                    .issuer = dependencies_.oidc == nullptr ? std::string() : dependencies_.oidc->issuer(),
+                    .reports = reports,
+                    .domains = std::move(domains),
+                    .passkeys = std::move(passkeys),
+                    .offer = offer()}));
 }
 
 AccountSite::Reply AccountSite::change_password(const Ask& ask) {
@@ -501,8 +510,8 @@ AccountSite::Reply AccountSite::change_password(const Ask& ask) {
 
 AccountSite::Reply AccountSite::end_sessions(const Ask& ask) {
   MIST_TRY_VOID(
-      world_.accounts.end_other_sessions(ask.account().name, session_digest(ask.visitor->cookie),
-                                         entry_of(ask.actor(), "end sessions", ask.account().name)));
+      dependencies_.accounts.end_other_sessions(ask.account().name, session_digest(ask.visitor->cookie),
+                                                entry_of(ask.actor(), "end sessions", ask.account().name)));
   return see_other("/account");
 }
 
@@ -514,71 +523,71 @@ AccountSite::Reply AccountSite::make_token(const Ask& ask) {
     wish.scopes.add(scope);
   }
   MIST_TRY(const int days, number_of(field(ask.form, "days"), kMostTokenDays));
-  if (days > 0) wish.expires = world_.clock.now() + std::chrono::days(days);
+  if (days > 0) wish.expires = dependencies_.clock.now() + std::chrono::days(days);
   MIST_TRY(const SecretString token,
-           world_.tokens.make(ask.actor(), {.scopes = scopes_of(ask.account().role)}, wish));
+           dependencies_.tokens.make(ask.actor(), {.scopes = scopes_of(ask.account().role)}, wish));
   return html(token_page(ask.frame, token));
 }
 
 AccountSite::Reply AccountSite::revoke_token(const Ask& ask) {
   MIST_TRY(const int id, number_of(field(ask.form, "id"), std::numeric_limits<int>::max()));
-  MIST_TRY_VOID(world_.tokens.revoke(ask.actor(), id));
+  MIST_TRY_VOID(dependencies_.tokens.revoke(ask.actor(), id));
   return see_other("/account");
 }
 
 AccountSite::Reply AccountSite::link_project(const Ask& ask) {
-  MIST_TRY(const Project made, world_.actions.link(ask.actor(), {.name = field(ask.form, "name"),
-                                                                 .url = field(ask.form, "url"),
-                                                                 .path = field(ask.form, "path")}));
+  MIST_TRY(const Project made, dependencies_.actions.link(ask.actor(), {.name = field(ask.form, "name"),
+                                                                        .url = field(ask.form, "url"),
+                                                                        .path = field(ask.form, "path")}));
   return html(linked_page(ask.frame, made));
 }
 
 AccountSite::Reply AccountSite::unlink_project(const Ask& ask) {
-  MIST_TRY_VOID(world_.actions.unlink(ask.actor(), field(ask.form, "name")));
+  MIST_TRY_VOID(dependencies_.actions.unlink(ask.actor(), field(ask.form, "name")));
   return see_other("/account");
 }
 
 AccountSite::Reply AccountSite::poll_project(const Ask& ask) {
-  MIST_TRY_VOID(world_.actions.poll(ask.actor(), field(ask.form, "name")));
+  MIST_TRY_VOID(dependencies_.actions.poll(ask.actor(), field(ask.form, "name")));
   return see_other("/account");
 }
 
 AccountSite::Reply AccountSite::test_version(const Ask& ask) {
   MIST_TRY_VOID(
-      world_.actions.test_again(ask.actor(), field(ask.form, "package"), field(ask.form, "version")));
+      dependencies_.actions.test_again(ask.actor(), field(ask.form, "package"), field(ask.form, "version")));
   return see_other(version_page(ask.form));
 }
 
 AccountSite::Reply AccountSite::yank_version(const Ask& ask) {
-  MIST_TRY_VOID(world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"),
-                                    field(ask.form, "reason")));
+  MIST_TRY_VOID(dependencies_.actions.yank(ask.actor(), field(ask.form, "package"),
+                                           field(ask.form, "version"), field(ask.form, "reason")));
   return see_other(version_page(ask.form));
 }
 
 AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
-  MIST_TRY_VOID(
-      world_.actions.yank(ask.actor(), field(ask.form, "package"), field(ask.form, "version"), std::nullopt));
+  MIST_TRY_VOID(dependencies_.actions.yank(ask.actor(), field(ask.form, "package"),
+                                           field(ask.form, "version"), std::nullopt));
   return see_other(version_page(ask.form));
 }
 
 AccountSite::Reply AccountSite::prove_domain(const Ask& ask) {
-  if (const int seconds = world_.domains.wait_for(ask.actor()); seconds > 0)
+  if (const int seconds = dependencies_.domains.wait_for(ask.actor()); seconds > 0)
     return wait_page(ask.frame, seconds);
-  const auto proved = world_.domains.prove(ask.actor(), field(ask.form, "domain"));
+  const auto proved = dependencies_.domains.prove(ask.actor(), field(ask.form, "domain"));
   if (!proved.ok()) return proved.error();
   return see_other("/account#domains");
 }
 
 AccountSite::Reply AccountSite::remove_domain(const Ask& ask) {
-  MIST_TRY_VOID(world_.domains.remove(ask.actor(), field(ask.form, "domain")));
+  MIST_TRY_VOID(dependencies_.domains.remove(ask.actor(), field(ask.form, "domain")));
   return see_other("/account#domains");
 }
 
 AccountSite::Reply AccountSite::export_account(const Ask& ask) {
-  MIST_TRY(const encoding::Value data, account_data({.store = world_.store,
-                                                     .accounts = world_.accounts,
-                                                     .feedback = world_.feedback,
-                                                     .passkeys = world_.passkeys},
+  MIST_TRY(const encoding::Value data, account_data({.store = dependencies_.store,
+                                                     .accounts = dependencies_.accounts,
+                                                     .feedback = dependencies_.feedback,
+                                                     .passkeys = dependencies_.passkeys},
                                                     ask.account().name));
   WebAnswer answer = json(data);
   answer.headers.push_back(
@@ -592,7 +601,7 @@ AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
     return error(ErrorKind::Invalid, "type the name of your account to delete it");
   MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kCredentialField));
   if (wait) return *std::move(wait);
-  MIST_TRY_VOID(world_.accounts.remove(name, entry_of({ask.account(), ""}, "delete account", name)));
+  MIST_TRY_VOID(dependencies_.accounts.remove(name, entry_of({ask.account(), ""}, "delete account", name)));
   WebAnswer answer = see_other("/");
   answer.headers.push_back(cookies_.remove(CookieFor::Session));
   return answer;
@@ -602,7 +611,7 @@ AccountSite::Reply AccountSite::remove_account(const Ask& ask) {
 
 AccountSite::Reply AccountSite::show_accounts(const Ask& ask) {
   MIST_TRY(const Slice<AccountDetails> accounts,
-           world_.accounts.list({.after = field(ask.query, "after"), .limit = kMostAccounts}));
+           dependencies_.accounts.list({.after = field(ask.query, "after"), .limit = kMostAccounts}));
   return html(admin_page(ask.frame, ask.state(), accounts));
 }
 
@@ -610,8 +619,9 @@ AccountSite::Reply AccountSite::show_audit(const Ask& ask) {
   const AuditFilter filter{.who = field(ask.query, "who"),
                            .what = field(ask.query, "what"),
                            .subject = field(ask.query, "subject")};
-  MIST_TRY(const Slice<AuditEntry> entries,
-           world_.store.audit_log(filter, {.after = field(ask.query, "after"), .limit = kMostEntries}));
+  MIST_TRY(
+      const Slice<AuditEntry> entries,
+      dependencies_.store.audit_log(filter, {.after = field(ask.query, "after"), .limit = kMostEntries}));
   return html(audit_page(ask.frame, filter, entries));
 }
 

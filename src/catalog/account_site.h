@@ -45,7 +45,7 @@ http::WebAnswer wait_page(const PageFrame& frame, int seconds);
 
 class AccountSite {
  public:
-  struct World {
+  struct Dependencies {
     Store& store;
     AccountStore& accounts;
     FeedbackStore& feedback;
@@ -64,7 +64,7 @@ class AccountSite {
     Registration registration = Registration::Closed;
     double writes_per_minute = 60;  ///< of one account
   };
-  AccountSite(World world, Options options);
+  AccountSite(Dependencies dependencies, Options options);
 
   /// Of a request's cookie; nullopt: it has none that is valid, or a code is needed still.
   Result<std::optional<Visitor>> visitor(const http::WebRequest& request);
@@ -186,7 +186,7 @@ class AccountSite {
   Result<std::string> account_for(const Ask& ask, const Identity& identity);
   http::WebAnswer with_browser(const Ask& ask, http::WebAnswer answer) const;
 
-  World world_;
+  Dependencies dependencies_;
   const Options options_;
   const std::string origin_;
   const Cookies cookies_;

@@ -12,7 +12,7 @@ using http::WebAnswer;
 
 AccountSite::Reply AccountSite::code_answer(const Ask& ask, std::string problem, int status) {
   const std::string& name = ask.waiting->session.account.name;
-  MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(name));
+  MIST_TRY(const std::optional<AccountDetails> details, dependencies_.accounts.find(name));
   if (!details) return no_such("account", name);
   return html(code_page(ask.frame, ask.state(std::move(problem)), *details, offer()), status);
 }
@@ -43,7 +43,7 @@ AccountSite::Reply AccountSite::take_code(const Ask& ask) {
   if (!cookie.ok() && status_of(cookie.error()) == 403)
     return code_answer(ask, problem_of(cookie.error()), 403);
   if (!cookie.ok()) return cookie.error();
-  MIST_TRY_VOID(world_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
+  MIST_TRY_VOID(dependencies_.actions.audit({{.name = name}, ask.peer}, "sign in", name));
   return signed_in(next_of(ask.form), *cookie);
 }
 
@@ -51,8 +51,8 @@ AccountSite::Reply AccountSite::take_code(const Ask& ask) {
 AccountSite::Reply AccountSite::begin_second_factor(const Ask& ask) {
   MIST_TRY(std::optional<WebAnswer> wait, prove_owner(ask, kCredentialField));
   if (wait) return *std::move(wait);
-  const std::string secret = new_totp_secret(world_.random);
-  MIST_TRY_VOID(world_.accounts.begin_second_factor(ask.account().name, secret));
+  const std::string secret = new_totp_secret(dependencies_.random);
+  MIST_TRY_VOID(dependencies_.accounts.begin_second_factor(ask.account().name, secret));
   return html(second_factor_page(ask.frame, ask.state(), secret, ask.account().name));
 }
 
@@ -60,19 +60,19 @@ AccountSite::Reply AccountSite::confirm_second_factor(const Ask& ask) {
   const std::string& name = ask.account().name;
   MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
   if (seconds > 0) return wait_page(ask.frame, seconds);
-  MIST_TRY(const std::optional<SecondFactor> factor, world_.accounts.second_factor(name));
+  MIST_TRY(const std::optional<SecondFactor> factor, dependencies_.accounts.second_factor(name));
   if (!factor || factor->confirmed) return see_other("/account");
-  const auto step = step_of_code(factor->secret, field(ask.form, "code"), world_.clock.now());
+  const auto step = step_of_code(factor->secret, field(ask.form, "code"), dependencies_.clock.now());
   // The secret is shown again only to somebody who has it: others may have the session.
   if (!step && field(ask.form, kSecretField) != base32(factor->secret))
     return error(ErrorKind::Forbidden, "the code is wrong").with_hint("begin again at /account");
   if (!step)
     return html(second_factor_page(ask.frame, ask.state("The code is wrong"), factor->secret, name), 403);
-  const std::vector<SecretString> codes = new_recovery_codes(world_.random);
+  const std::vector<SecretString> codes = new_recovery_codes(dependencies_.random);
   std::vector<std::string> digests;
   for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
-  MIST_TRY_VOID(world_.accounts.confirm_second_factor(name, *step, digests,
-                                                      entry_of(ask.actor(), "add authenticator", name)));
+  MIST_TRY_VOID(dependencies_.accounts.confirm_second_factor(
+      name, *step, digests, entry_of(ask.actor(), "add authenticator", name)));
   return recovery_codes_answer(ask, codes);
 }
 
@@ -81,7 +81,8 @@ AccountSite::Reply AccountSite::remove_second_factor(const Ask& ask) {
   MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
   if (seconds > 0) return wait_page(ask.frame, seconds);
   MIST_TRY_VOID(sign_in_.check_code(name, field(ask.form, "code")));
-  MIST_TRY_VOID(world_.accounts.end_second_factor(name, entry_of(ask.actor(), "remove authenticator", name)));
+  MIST_TRY_VOID(
+      dependencies_.accounts.end_second_factor(name, entry_of(ask.actor(), "remove authenticator", name)));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in(next_of(ask.form), cookie);
 }
@@ -112,7 +113,7 @@ void AccountSite::note_copy(const Ask& ask, const Error& failure) {
   const CopiedPasskey* const copied = failure.detail<CopiedPasskey>();
   if (copied == nullptr) return;
   // The refusal is what counts: a log that can't be written doesn't change it.
-  (void)world_.actions.audit({{.name = copied->account}, ask.peer}, "refuse passkey", copied->account);
+  (void)dependencies_.actions.audit({{.name = copied->account}, ask.peer}, "refuse passkey", copied->account);
 }
 
 AccountSite::Reply AccountSite::ask_for_passkey(const Ask& ask) {
@@ -133,9 +134,10 @@ AccountSite::Reply AccountSite::sign_in_by_passkey(const Ask& ask) {
     return login_answer(ask, problem_of(name.error()), status_of(name.error()));
   if (!name.ok()) return name.error();
   // The browser's old session, if it had one, is of no use any more.
-  if (ask.visitor || ask.waiting) MIST_TRY_VOID(world_.accounts.end_session(session_digest(ask.cookie())));
+  if (ask.visitor || ask.waiting)
+    MIST_TRY_VOID(dependencies_.accounts.end_session(session_digest(ask.cookie())));
   MIST_TRY(const SecretString cookie, sign_in_.begin(*name, ask.from()));
-  MIST_TRY_VOID(world_.actions.audit({{.name = *name}, ask.peer}, "sign in by passkey", *name));
+  MIST_TRY_VOID(dependencies_.actions.audit({{.name = *name}, ask.peer}, "sign in by passkey", *name));
   return signed_in(next_of(ask.form), cookie);
 }
 
@@ -198,7 +200,7 @@ Status AccountSite::prove_second_factor(const Ask& ask, std::string_view by) {
     if (!confirmed.ok()) note_copy(ask, confirmed.error());
     return confirmed;
   }
-  MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(name));
+  MIST_TRY(const std::optional<AccountDetails> details, dependencies_.accounts.find(name));
   if (!details || !details->awaits_more()) return {};
   MIST_TRY(const int seconds, sign_in_.wait_for_code(name));
   if (seconds > 0)

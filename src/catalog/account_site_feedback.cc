@@ -21,7 +21,7 @@ http::WebAnswer thanks(const PageFrame& frame) {
 
 // Where the answer to a form about a comment leads.
 Result<std::string> AccountSite::package_of_comment(std::int64_t id) {
-  MIST_TRY(const std::optional<Comment> found, world_.feedback.comment(id));
+  MIST_TRY(const std::optional<Comment> found, dependencies_.feedback.comment(id));
   if (!found) return no_such("comment", std::to_string(id));
   return found->package;
 }
@@ -29,26 +29,28 @@ Result<std::string> AccountSite::package_of_comment(std::int64_t id) {
 AccountSite::Reply AccountSite::rate(const Ask& ask) {
   const std::string stars = field(ask.form, "stars");
   const bool is_digit = stars.size() == 1 && stars[0] >= '0' && stars[0] <= '9';
-  MIST_TRY_VOID(world_.opinions.rate(ask.actor(), field(ask.form, "package"), is_digit ? stars[0] - '0' : 0));
+  MIST_TRY_VOID(
+      dependencies_.opinions.rate(ask.actor(), field(ask.form, "package"), is_digit ? stars[0] - '0' : 0));
   return to_comments(field(ask.form, "package"));
 }
 
 AccountSite::Reply AccountSite::take_back_rating(const Ask& ask) {
-  MIST_TRY_VOID(world_.opinions.take_back_rating(ask.actor(), field(ask.form, "package")));
+  MIST_TRY_VOID(dependencies_.opinions.take_back_rating(ask.actor(), field(ask.form, "package")));
   return to_comments(field(ask.form, "package"));
 }
 
 AccountSite::Reply AccountSite::add_comment(const Ask& ask) {
-  if (const int seconds = world_.opinions.wait_for(ask.actor()); seconds > 0)
+  if (const int seconds = dependencies_.opinions.wait_for(ask.actor()); seconds > 0)
     return wait_page(ask.frame, seconds);
   const std::string package = field(ask.form, "package");
-  MIST_TRY(const std::int64_t id, world_.opinions.comment(ask.actor(), package, field(ask.form, "text")));
+  MIST_TRY(const std::int64_t id,
+           dependencies_.opinions.comment(ask.actor(), package, field(ask.form, "text")));
   return to_comments(package, id);
 }
 
 AccountSite::Reply AccountSite::change_comment(const Ask& ask) {
   const std::int64_t id = id_of(field(ask.form, "id"));
-  MIST_TRY_VOID(world_.opinions.change_comment(ask.actor(), id, field(ask.form, "text")));
+  MIST_TRY_VOID(dependencies_.opinions.change_comment(ask.actor(), id, field(ask.form, "text")));
   MIST_TRY(const std::string package, package_of_comment(id));
   return to_comments(package, id);
 }
@@ -56,23 +58,23 @@ AccountSite::Reply AccountSite::change_comment(const Ask& ask) {
 AccountSite::Reply AccountSite::remove_comment(const Ask& ask) {
   const std::int64_t id = id_of(field(ask.form, "id"));
   MIST_TRY(const std::string package, package_of_comment(id));
-  MIST_TRY_VOID(world_.opinions.remove_comment(ask.actor(), id));
+  MIST_TRY_VOID(dependencies_.opinions.remove_comment(ask.actor(), id));
   return to_comments(package);
 }
 
 AccountSite::Reply AccountSite::report_package(const Ask& ask) {
-  if (const int seconds = world_.opinions.wait_for(ask.actor()); seconds > 0)
+  if (const int seconds = dependencies_.opinions.wait_for(ask.actor()); seconds > 0)
     return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(
-      world_.opinions.report_package(ask.actor(), field(ask.form, "package"), field(ask.form, "reason")));
+  MIST_TRY_VOID(dependencies_.opinions.report_package(ask.actor(), field(ask.form, "package"),
+                                                      field(ask.form, "reason")));
   return thanks(ask.frame);
 }
 
 AccountSite::Reply AccountSite::report_comment(const Ask& ask) {
-  if (const int seconds = world_.opinions.wait_for(ask.actor()); seconds > 0)
+  if (const int seconds = dependencies_.opinions.wait_for(ask.actor()); seconds > 0)
     return wait_page(ask.frame, seconds);
-  MIST_TRY_VOID(
-      world_.opinions.report_comment(ask.actor(), id_of(field(ask.form, "id")), field(ask.form, "reason")));
+  MIST_TRY_VOID(dependencies_.opinions.report_comment(ask.actor(), id_of(field(ask.form, "id")),
+                                                      field(ask.form, "reason")));
   return thanks(ask.frame);
 }
 
@@ -80,26 +82,26 @@ AccountSite::Reply AccountSite::report_comment(const Ask& ask) {
 
 AccountSite::Reply AccountSite::show_reports(const Ask& ask) {
   MIST_TRY(const Slice<AbuseReport> reports,
-           world_.feedback.reports({.after = field(ask.query, "after"), .limit = kReportsOfPage}));
+           dependencies_.feedback.reports({.after = field(ask.query, "after"), .limit = kReportsOfPage}));
   return html(reports_page(ask.frame, ask.visitor->form_token(), reports));
 }
 
 AccountSite::Reply AccountSite::close_report(const Ask& ask) {
-  MIST_TRY_VOID(
-      world_.opinions.close_report(ask.actor(), id_of(field(ask.form, "id")), field(ask.form, "decision")));
+  MIST_TRY_VOID(dependencies_.opinions.close_report(ask.actor(), id_of(field(ask.form, "id")),
+                                                    field(ask.form, "decision")));
   return see_other("/admin/reports");
 }
 
 AccountSite::Reply AccountSite::hide_comment(const Ask& ask) {
   const std::int64_t id = id_of(field(ask.form, "id"));
-  MIST_TRY_VOID(world_.opinions.hide_comment(ask.actor(), id, field(ask.form, "why")));
+  MIST_TRY_VOID(dependencies_.opinions.hide_comment(ask.actor(), id, field(ask.form, "why")));
   MIST_TRY(const std::string package, package_of_comment(id));
   return to_comments(package, id);
 }
 
 AccountSite::Reply AccountSite::show_comment(const Ask& ask) {
   const std::int64_t id = id_of(field(ask.form, "id"));
-  MIST_TRY_VOID(world_.opinions.show_comment(ask.actor(), id));
+  MIST_TRY_VOID(dependencies_.opinions.show_comment(ask.actor(), id));
   MIST_TRY(const std::string package, package_of_comment(id));
   return to_comments(package, id);
 }
@@ -108,13 +110,13 @@ AccountSite::Reply AccountSite::show_comment(const Ask& ask) {
 AccountSite::Reply AccountSite::hide_package(const Ask& ask) {
   const std::string package = field(ask.form, "package");
   MIST_TRY_VOID(
-      world_.actions.hide(ask.actor(), package, field(ask.form, "version"), field(ask.form, "why")));
+      dependencies_.actions.hide(ask.actor(), package, field(ask.form, "version"), field(ask.form, "why")));
   return see_other(package_path(package));
 }
 
 AccountSite::Reply AccountSite::show_package(const Ask& ask) {
   const std::string package = field(ask.form, "package");
-  MIST_TRY_VOID(world_.actions.show(ask.actor(), package, field(ask.form, "version")));
+  MIST_TRY_VOID(dependencies_.actions.show(ask.actor(), package, field(ask.form, "version")));
   return see_other(package_path(package));
 }
 

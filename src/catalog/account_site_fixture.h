@@ -112,26 +112,27 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   }
   std::unique_ptr<Site> made(Registration registration, const std::string& url = "https://c.example") {
     return std::make_unique<Site>(
-        Site::World{.store = *store_,
-                    .accounts = *accounts_,
-                    .feedback = *feedback_,
-                    .passwords = passwords_,
-                    .blobs = blobs_,
-                    .shared = shared_,
-                    .clock = clock_,
-                    .random = random_,
-                    .events = events_,
-                    .wake_poller = [] {},
-                    .resolve_txt = [this](const std::string& name) -> Result<std::vector<std::string>> {
-                      asked_.push_back(name);
-                      if (meanwhile_) std::exchange(meanwhile_, {})();
-                      if (dns_is_down_) return error(ErrorKind::Retryable, "nobody answers");
-                      if (!txt_.contains(name)) return error(ErrorKind::NotFound, "there is none");
-                      return txt_.at(name);
-                    },
-                    .previews = previews_.get(),
-                    .oidc = oidc_.get(),
-                    .passkeys = passkeys_.get()},
+        Site::Dependencies{
+            .store = *store_,
+            .accounts = *accounts_,
+            .feedback = *feedback_,
+            .passwords = passwords_,
+            .blobs = blobs_,
+            .shared = shared_,
+            .clock = clock_,
+            .random = random_,
+            .events = events_,
+            .wake_poller = [] {},
+            .resolve_txt = [this](const std::string& name) -> Result<std::vector<std::string>> {
+              asked_.push_back(name);
+              if (meanwhile_) std::exchange(meanwhile_, {})();
+              if (dns_is_down_) return error(ErrorKind::Retryable, "nobody answers");
+              if (!txt_.contains(name)) return error(ErrorKind::NotFound, "there is none");
+              return txt_.at(name);
+            },
+            .previews = previews_.get(),
+            .oidc = oidc_.get(),
+            .passkeys = passkeys_.get()},
         SiteOptions{.url = url, .reads_per_second = 0, .registration = registration});
   }
   // A session begins.

@@ -36,32 +36,32 @@ Result<Project> AuthorActions::link(const Actor& actor, const Link& link) {
   if (!link.path.empty())
     if (const std::string why = registry::path_objection(link.path); !why.empty())
       return error(ErrorKind::Invalid, "path can't be that: {}", why);
-  MIST_TRY_VOID(repository_url(link.url, world_.allowed));
-  MIST_TRY(Project made,
-           world_.store.add_project({.name = link.name,
-                                     .owner = actor.account.name,
-                                     .url = link.url,
-                                     .path = link.path,
-                                     .webhook_secret = SecretString(world_.random.token(32))},
-                                    entry_of(actor, "link", fmt::format("{} to {}", link.name, link.url))));
-  world_.wake_poller();
+  MIST_TRY_VOID(repository_url(link.url, dependencies_.allowed));
+  MIST_TRY(Project made, dependencies_.store.add_project(
+                             {.name = link.name,
+                              .owner = actor.account.name,
+                              .url = link.url,
+                              .path = link.path,
+                              .webhook_secret = SecretString(dependencies_.random.token(32))},
+                             entry_of(actor, "link", fmt::format("{} to {}", link.name, link.url))));
+  dependencies_.wake_poller();
   return made;
 }
 
 Status AuthorActions::unlink(const Actor& actor, const std::string& name) {
   MIST_TRY(const Project found, project(actor, name, Role::Administrator));
-  return world_.store.remove_project(found.name, entry_of(actor, "unlink", found.name));
+  return dependencies_.store.remove_project(found.name, entry_of(actor, "unlink", found.name));
 }
 
 Status AuthorActions::poll(const Actor& actor, const std::string& name) {
   MIST_TRY(const Project found, project(actor, name, Role::Moderator));
-  MIST_TRY_VOID(world_.store.ask_poll(found.name));
-  world_.wake_poller();
+  MIST_TRY_VOID(dependencies_.store.ask_poll(found.name));
+  dependencies_.wake_poller();
   return {};
 }
 
 Result<Project> AuthorActions::project(const Actor& actor, const std::string& name, Role or_at_least) {
-  MIST_TRY(std::optional<Project> found, world_.store.project(name));
+  MIST_TRY(std::optional<Project> found, dependencies_.store.project(name));
   if (!found) return no_such("project", name);
   if (found->owner != actor.account.name && actor.account.role < or_at_least)
     return error(ErrorKind::Forbidden, "{} is a project of {}", found->name, found->owner);
@@ -70,7 +70,7 @@ Result<Project> AuthorActions::project(const Actor& actor, const std::string& na
 
 // Whether its repository is linked still or not.
 Status AuthorActions::may_change_versions(const Actor& actor, const std::string& package) {
-  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(package));
+  MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
   if (!found) return no_such("package", package);
   if (found->owner != actor.account.name && actor.account.role < Role::Moderator)
     return error(ErrorKind::Forbidden, "{} is a package of {}", package, found->owner);
@@ -81,13 +81,14 @@ Status AuthorActions::yank(const Actor& actor, const std::string& package, const
                            const std::optional<std::string>& why) {
   MIST_TRY_VOID(may_change_versions(actor, package));
   if (why) MIST_TRY_VOID(check_reason(*why));
-  return world_.store.yank(package, version, why,
-                           entry_of(actor, why ? "yank" : "unyank", package + " " + version));
+  return dependencies_.store.yank(package, version, why,
+                                  entry_of(actor, why ? "yank" : "unyank", package + " " + version));
 }
 
 Status AuthorActions::test_again(const Actor& actor, const std::string& package, const std::string& version) {
   MIST_TRY_VOID(may_change_versions(actor, package));
-  return world_.store.test_again(package, version, entry_of(actor, "test again", package + " " + version));
+  return dependencies_.store.test_again(package, version,
+                                        entry_of(actor, "test again", package + " " + version));
 }
 
 Status AuthorActions::hide(const Actor& actor, const std::string& package, const std::string& version,
@@ -99,26 +100,26 @@ Status AuthorActions::hide(const Actor& actor, const std::string& package, const
   MIST_TRY_VOID(check_reason(reason));
   const AuditEntry entry = entry_of(actor, version.empty() ? "hide package" : "hide version",
                                     fmt::format("{}: {}", version_words(package, version), reason));
-  if (version.empty()) return world_.store.hide_package(package, actor.account.name, reason, entry);
-  return world_.store.hide_version(package, version, reason, entry);
+  if (version.empty()) return dependencies_.store.hide_package(package, actor.account.name, reason, entry);
+  return dependencies_.store.hide_version(package, version, reason, entry);
 }
 
 Status AuthorActions::show(const Actor& actor, const std::string& package, const std::string& version) {
-  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(package));
+  MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
   if (!found) return no_such("package", package);
   if (found->owner == actor.account.name)
     return error(ErrorKind::Forbidden, "nobody shows their own package again")
         .with_hint("ask another moderator");
   const AuditEntry entry =
       entry_of(actor, version.empty() ? "show package" : "show version", version_words(package, version));
-  if (!version.empty()) return world_.store.show_version(package, version, entry);
-  MIST_TRY_VOID(world_.store.show_package(package, entry));
-  world_.wake_poller();
+  if (!version.empty()) return dependencies_.store.show_version(package, version, entry);
+  MIST_TRY_VOID(dependencies_.store.show_package(package, entry));
+  dependencies_.wake_poller();
   return {};
 }
 
 Status AuthorActions::audit(const Actor& actor, std::string_view what, const std::string& subject) {
-  return world_.store.audit(entry_of(actor, what, subject));
+  return dependencies_.store.audit(entry_of(actor, what, subject));
 }
 
 }  // namespace mist::catalog

@@ -27,13 +27,13 @@ AuditEntry entry_of(const Actor& actor, std::string_view what, std::string subje
 
 class AuthorActions {
  public:
-  struct World {
+  struct Dependencies {
     Store& store;
     Random& random;
     std::function<void()> wake_poller;
     Repositories allowed = Repositories::Public;
   };
-  explicit AuthorActions(World world) : world_(std::move(world)) {}
+  explicit AuthorActions(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   struct Link {
     std::string name = {}, url = {}, path = {};
@@ -63,7 +63,7 @@ class AuthorActions {
  private:
   Status may_change_versions(const Actor& actor, const std::string& package);
 
-  World world_;
+  Dependencies dependencies_;
 };
 
 }  // namespace mist::catalog

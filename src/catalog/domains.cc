@@ -30,15 +30,15 @@ DomainProof domain_proof(const std::string& domain, const std::string& account, 
   return {.name = "_mistletoe-catalog." + domain, .text = fmt::format("{} account={}", url, account)};
 }
 
-DomainActions::DomainActions(World world)
-    : world_(std::move(world)), proofs_(world_.clock, kProofsRate, kProofsBurst) {}
+DomainActions::DomainActions(Dependencies dependencies)
+    : dependencies_(std::move(dependencies)), proofs_(dependencies_.clock, kProofsRate, kProofsBurst) {}
 
 Result<std::string> DomainActions::prove(const Actor& actor, const std::string& domain) {
   std::string name = lower_case(trim(domain));
   if (name.ends_with('.')) name.pop_back();
   if (!is_domain(name))
     return error(ErrorKind::Invalid, "{} is no domain", escape_controls(domain.substr(0, 300)));
-  MIST_TRY(const std::vector<OwnDomain> known, world_.accounts.domains(actor.account.name));
+  MIST_TRY(const std::vector<OwnDomain> known, dependencies_.accounts.domains(actor.account.name));
   const bool is_new = std::ranges::find(known, name, &OwnDomain::domain) == known.end();
   if (is_new && known.size() >= kMostDomains)
     return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, known.size());
@@ -49,19 +49,20 @@ Result<std::string> DomainActions::prove(const Actor& actor, const std::string& 
           .with_hint("try again in a moment");
     MIST_TRY_VOID(check(name, actor.account.name));
   }
-  MIST_TRY_VOID(world_.accounts.keep_domain(actor.account.name, name,
-                                            is_new ? Audit(entry_of(actor, "prove domain", name)) : Audit()));
+  MIST_TRY_VOID(dependencies_.accounts.keep_domain(
+      actor.account.name, name, is_new ? Audit(entry_of(actor, "prove domain", name)) : Audit()));
   return name;
 }
 
 Status DomainActions::remove(const Actor& actor, const std::string& domain) {
-  return world_.accounts.remove_domain(actor.account.name, domain, entry_of(actor, "remove domain", domain));
+  return dependencies_.accounts.remove_domain(actor.account.name, domain,
+                                              entry_of(actor, "remove domain", domain));
 }
 
 Status DomainActions::check(const std::string& domain, const std::string& account) {
-  const DomainProof proof = domain_proof(domain, account, world_.url);
-  if (!world_.resolve) return error(ErrorKind::Retryable, "domains can't be looked up here");
-  const auto texts = world_.resolve(proof.name);
+  const DomainProof proof = domain_proof(domain, account, dependencies_.url);
+  if (!dependencies_.resolve) return error(ErrorKind::Retryable, "domains can't be looked up here");
+  const auto texts = dependencies_.resolve(proof.name);
   if (!texts.ok() && texts.error().kind != ErrorKind::NotFound)
     return error(ErrorKind::Retryable, "no name server answers for {}", proof.name)
         .with_hint("try again in a minute");
@@ -73,9 +74,10 @@ Status DomainActions::check(const std::string& domain, const std::string& accoun
 }
 
 Status DomainActions::check_again() {
-  const WallTime before = world_.clock.now() - std::chrono::duration_cast<WallTime::duration>(kBetweenChecks);
+  const WallTime before =
+      dependencies_.clock.now() - std::chrono::duration_cast<WallTime::duration>(kBetweenChecks);
   MIST_TRY(const std::vector<OwnDomain> due,
-           world_.accounts.due_domains(before, last_checked_, kChecksAtOnce));
+           dependencies_.accounts.due_domains(before, last_checked_, kChecksAtOnce));
   last_checked_ = std::ssize(due) < kChecksAtOnce ? OwnDomain() : due.back();
   for (const OwnDomain& each : due) {
     Status checked = check_again(each);
@@ -87,8 +89,8 @@ Status DomainActions::check_again() {
 
 Status DomainActions::check_again(const OwnDomain& due) {
   const Status checked = check(due.domain, due.account);
-  if (checked.ok()) return world_.accounts.note_domain(due.account, due.domain);
-  const bool is_late = world_.clock.now() - due.checked > kPatience;
+  if (checked.ok()) return dependencies_.accounts.note_domain(due.account, due.domain);
+  const bool is_late = dependencies_.clock.now() - due.checked > kPatience;
   if (checked.error().kind != ErrorKind::NotFound && !is_late) return {};
   return remove({.account = {.name = due.account}}, due.domain);
 }

@@ -22,7 +22,7 @@ DomainProof domain_proof(const std::string& domain, const std::string& account, 
 
 class DomainActions {
  public:
-  struct World {
+  struct Dependencies {
     AccountStore& accounts;
     const Clock& clock;
     http::TxtResolver resolve;
@@ -34,7 +34,7 @@ class DomainActions {
   static constexpr Duration kBetweenChecks = std::chrono::days(1);
   /// While no name server answers, a domain stays for so long.
   static constexpr Duration kPatience = std::chrono::days(7);
-  explicit DomainActions(World world);
+  explicit DomainActions(Dependencies dependencies);
 
   /// Before each proof: 0, or the seconds until it may be tried.
   int wait_for(const Actor& actor) { return proofs_.wait_for(actor.account.name); }
@@ -53,7 +53,7 @@ class DomainActions {
   Status check(const std::string& domain, const std::string& account);
   Status check_again(const OwnDomain& due);
 
-  World world_;
+  Dependencies dependencies_;
   RateLimit proofs_;
   std::atomic<int> free_{kProofsAtOnce};
   OwnDomain last_checked_;  // of the round that isn't over

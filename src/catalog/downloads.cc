@@ -37,13 +37,13 @@ void DownloadCounter::keep() {
 }
 
 bool DownloadCounter::is_time() const {
-  return !is_writing_ && world_.clock.steady_now() - written_ >= kBetweenWrites;
+  return !is_writing_ && dependencies_.clock.steady_now() - written_ >= kBetweenWrites;
 }
 
 bool DownloadCounter::counts(std::string_view client, const std::string& digest) {
-  if (const std::int64_t today = day_of(world_.clock.now()); today != day_) {
+  if (const std::int64_t today = day_of(dependencies_.clock.now()); today != day_) {
     day_ = today;
-    key_ = world_.random.token(32);
+    key_ = dependencies_.random.token(32);
     seen_.clear();
     clients_.clear();
   }
@@ -64,7 +64,7 @@ std::uint64_t DownloadCounter::hashed(std::string_view client, std::string_view 
 
 // Counts that can't be written now are tried again: a download doesn't fail for it. Nobody waits meanwhile.
 void DownloadCounter::write(std::unique_lock<std::mutex>& lock) {
-  written_ = world_.clock.steady_now();
+  written_ = dependencies_.clock.steady_now();
   if (pending_.empty()) return;
   Counts writing;
   writing.swap(pending_);
@@ -73,8 +73,8 @@ void DownloadCounter::write(std::unique_lock<std::mutex>& lock) {
   std::vector<DownloadCount> counts;
   for (const auto& [what, count] : writing)
     counts.push_back({.digest = what.first, .day = what.second, .count = count});
-  const Status kept = world_.store.add_downloads(counts);
-  if (!kept.ok()) world_.events.warn("downloads aren't counted now: " + kept.error().to_line());
+  const Status kept = dependencies_.store.add_downloads(counts);
+  if (!kept.ok()) dependencies_.events.warn("downloads aren't counted now: " + kept.error().to_line());
   lock.lock();
   is_writing_ = false;
   if (!kept.ok())

@@ -26,13 +26,13 @@ std::string day_text(std::int64_t day);
 
 class DownloadCounter {
  public:
-  struct World {
+  struct Dependencies {
     Store& store;
     const Clock& clock;
     Random& random;
     EventSink& events;
   };
-  explicit DownloadCounter(World world) : world_(world) {}
+  explicit DownloadCounter(Dependencies dependencies) : dependencies_(dependencies) {}
   /// Keeps the counts.
   ~DownloadCounter();
   DownloadCounter(const DownloadCounter&) = delete;
@@ -56,7 +56,7 @@ class DownloadCounter {
   // Without the lock while it writes.
   void write(std::unique_lock<std::mutex>& lock);
 
-  World world_;
+  Dependencies dependencies_;
   std::mutex mutex_;  // guards all below
   std::int64_t day_ = -1;
   std::string key_;

@@ -43,8 +43,8 @@ class DownloadsTest : public ::testing::TestWithParam<DatabaseKind> {
   }
   static std::string digest_of(const std::string& text) { return crypto::sha256(text).str(); }
   void begin() {
-    counter_.emplace(
-        DownloadCounter::World{.store = *store_, .clock = clock_, .random = random_, .events = events_});
+    counter_.emplace(DownloadCounter::Dependencies{
+        .store = *store_, .clock = clock_, .random = random_, .events = events_});
   }
   std::int64_t count(const std::string& version, const std::string& package = "etcd") {
     counter_->keep();

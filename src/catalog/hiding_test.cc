@@ -66,12 +66,12 @@ class HidingTest : public AccountSiteTest {
   void open_previews() {
     site_.reset();
     previews_.reset();
-    previews_ = std::make_unique<Previews>(Previews::World{.files = files_,
-                                                           .packages = blobs_,
-                                                           .shared = shared_,
-                                                           .directory = dir_.path() / "previews",
-                                                           .options = {},
-                                                           .events = events_});
+    previews_ = std::make_unique<Previews>(Previews::Dependencies{.files = files_,
+                                                                  .packages = blobs_,
+                                                                  .shared = shared_,
+                                                                  .directory = dir_.path() / "previews",
+                                                                  .options = {},
+                                                                  .events = events_});
     site_ = made(Registration::Closed);
   }
   // A module of which browsers get a preview, as a version of the package; the preview's module.

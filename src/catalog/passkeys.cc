@@ -62,8 +62,8 @@ Result<RelyingParty> Passkeys::party() const {
 
 Result<std::string> Passkeys::new_challenge(ChallengeFor purpose, const SecretString& cookie) {
   std::string bytes(kChallengeBytes, '\0');
-  world_.random.fill(std::as_writable_bytes(std::span(bytes)));
-  MIST_TRY_VOID(world_.passkeys.begin_challenge(
+  dependencies_.random.fill(std::as_writable_bytes(std::span(bytes)));
+  MIST_TRY_VOID(dependencies_.passkeys.begin_challenge(
       {.digest = crypto::sha256(bytes).str(), .holder = session_digest(cookie), .purpose = purpose}));
   return bytes;
 }
@@ -71,9 +71,9 @@ Result<std::string> Passkeys::new_challenge(ChallengeFor purpose, const SecretSt
 Result<std::string> Passkeys::taken_challenge(ChallengeFor purpose, const SecretString& cookie,
                                               std::string_view client_data) {
   MIST_TRY(std::string challenge, webauthn::challenge_of(client_data));
-  MIST_TRY(const bool good, world_.passkeys.end_challenge({.digest = crypto::sha256(challenge).str(),
-                                                           .holder = session_digest(cookie),
-                                                           .purpose = purpose}));
+  MIST_TRY(const bool good, dependencies_.passkeys.end_challenge({.digest = crypto::sha256(challenge).str(),
+                                                                  .holder = session_digest(cookie),
+                                                                  .purpose = purpose}));
   if (!good)
     return error(ErrorKind::Forbidden, "the passkey's answer came too late, or not from this browser")
         .with_hint("try it once more");
@@ -82,8 +82,8 @@ Result<std::string> Passkeys::taken_challenge(ChallengeFor purpose, const Secret
 
 Result<encoding::Value> Passkeys::ask_to_register(const std::string& account, const SecretString& cookie) {
   MIST_TRY(const RelyingParty here, party());
-  MIST_TRY(const std::vector<Passkey> known, world_.passkeys.passkeys(account));
-  MIST_TRY(const std::string handle, world_.passkeys.handle(account));
+  MIST_TRY(const std::vector<Passkey> known, dependencies_.passkeys.passkeys(account));
+  MIST_TRY(const std::string handle, dependencies_.passkeys.handle(account));
   MIST_TRY(const std::string challenge, new_challenge(ChallengeFor::Registration, cookie));
   return webauthn::creation_options(here.id, "Mistletoe catalog at " + here.id,
                                     {.handle = handle, .name = account}, challenge, descriptors_of(known),
@@ -99,7 +99,7 @@ Result<encoding::Value> Passkeys::ask_who(const SecretString& cookie) {
 
 Result<encoding::Value> Passkeys::ask_to_confirm(const std::string& account, const SecretString& cookie) {
   MIST_TRY(const RelyingParty here, party());
-  MIST_TRY(const std::vector<Passkey> known, world_.passkeys.passkeys(account));
+  MIST_TRY(const std::vector<Passkey> known, dependencies_.passkeys.passkeys(account));
   if (known.empty()) return error(ErrorKind::NotFound, "{} has no passkey", account);
   MIST_TRY(const std::string challenge, new_challenge(ChallengeFor::Confirm, cookie));
   return webauthn::request_options(here.id, challenge, descriptors_of(known),
@@ -110,7 +110,7 @@ Result<NewPasskey> Passkeys::registered(const std::string& account, const Secret
                                         std::string_view answer, std::string_view name) {
   MIST_TRY(const RelyingParty here, party());
   MIST_TRY(std::string label, checked_passkey_name(name));
-  MIST_TRY(const std::vector<Passkey> others, world_.passkeys.passkeys(account));
+  MIST_TRY(const std::vector<Passkey> others, dependencies_.passkeys.passkeys(account));
   if (others.size() >= PasskeyStore::kMostPasskeys) return PasskeyStore::too_many();
   MIST_TRY(webauthn::Registration given, webauthn::parse_registration(answer));
   MIST_TRY(std::string challenge, taken_challenge(ChallengeFor::Registration, cookie, given.client_data));
@@ -120,7 +120,7 @@ Result<NewPasskey> Passkeys::registered(const std::string& account, const Secret
                                          .origin = here.origin,
                                          .challenge = std::move(challenge),
                                          .verification = webauthn::Verification::Preferred}));
-  MIST_TRY(const std::optional<PasskeyOwner> owner, world_.passkeys.find(made.id));
+  MIST_TRY(const std::optional<PasskeyOwner> owner, dependencies_.passkeys.find(made.id));
   if (owner) return PasskeyStore::known_already();
   return NewPasskey{.credential = made.id,
                     .key = made.key.pem(),
@@ -132,12 +132,12 @@ Result<NewPasskey> Passkeys::registered(const std::string& account, const Secret
 
 Result<std::vector<SecretString>> Passkeys::add(const std::string& account, const NewPasskey& passkey,
                                                 const Audit& audit) {
-  MIST_TRY(const std::optional<AccountDetails> details, world_.accounts.find(account));
+  MIST_TRY(const std::optional<AccountDetails> details, dependencies_.accounts.find(account));
   std::vector<SecretString> codes;
-  if (details && !details->awaits_more()) codes = new_recovery_codes(world_.random);
+  if (details && !details->awaits_more()) codes = new_recovery_codes(dependencies_.random);
   std::vector<std::string> digests;
   for (const SecretString& each : codes) digests.push_back(recovery_digest(each.reveal()));
-  MIST_TRY_VOID(world_.passkeys.add(account, passkey, digests, audit));
+  MIST_TRY_VOID(dependencies_.passkeys.add(account, passkey, digests, audit));
   return codes;
 }
 
@@ -146,7 +146,7 @@ Result<PasskeyOwner> Passkeys::proved(ChallengeFor purpose, const SecretString& 
   MIST_TRY(const RelyingParty here, party());
   MIST_TRY(const webauthn::Authentication given, webauthn::parse_authentication(answer));
   MIST_TRY(std::string challenge, taken_challenge(purpose, cookie, given.assertion.client_data));
-  MIST_TRY(std::optional<PasskeyOwner> owner, world_.passkeys.find(given.id));
+  MIST_TRY(std::optional<PasskeyOwner> owner, dependencies_.passkeys.find(given.id));
   if (!owner) return unknown_passkey();
   // Section 7.2, step 6: whoever is to be identified by the passkey must have the account's handle, too.
   const bool has_handle = !owner->handle.empty() && given.user_handle == owner->handle;
@@ -162,7 +162,7 @@ Result<PasskeyOwner> Passkeys::proved(ChallengeFor purpose, const SecretString& 
                                                                     .verification = verification}));
   // Section 6.1.3: it never changes.
   if (proof.backup_eligible != owner->passkey.facts.backup_eligible) return unknown_passkey();
-  MIST_TRY(const bool counted, world_.passkeys.use(owner->passkey.id, proof.counter));
+  MIST_TRY(const bool counted, dependencies_.passkeys.use(owner->passkey.id, proof.counter));
   if (!counted)
     return error(ErrorKind::Forbidden, "the passkey {} was refused: its counter went back",
                  owner->passkey.facts.name)

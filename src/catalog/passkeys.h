@@ -28,13 +28,14 @@ struct RelyingParty {
 
 class Passkeys {
  public:
-  struct World {
+  struct Dependencies {
     PasskeyStore& passkeys;
     AccountStore& accounts;
     Random& random;
   };
   /// `party` nullopt: passkeys are listed and removed, and no browser is asked for one.
-  Passkeys(World world, std::optional<RelyingParty> party) : world_(world), party_(std::move(party)) {}
+  Passkeys(Dependencies dependencies, std::optional<RelyingParty> party)
+      : dependencies_(dependencies), party_(std::move(party)) {}
 
   bool can_ask() const { return party_.has_value(); }
 
@@ -60,9 +61,11 @@ class Passkeys {
   Result<std::string> who(const SecretString& cookie, std::string_view answer);
   Status confirm(const std::string& account, const SecretString& cookie, std::string_view answer);
 
-  Result<std::vector<Passkey>> of(const std::string& account) { return world_.passkeys.passkeys(account); }
+  Result<std::vector<Passkey>> of(const std::string& account) {
+    return dependencies_.passkeys.passkeys(account);
+  }
   Status remove(const std::string& account, std::int64_t id, const Audit& audit) {
-    return world_.passkeys.remove(account, id, audit);
+    return dependencies_.passkeys.remove(account, id, audit);
   }
 
  private:
@@ -73,7 +76,7 @@ class Passkeys {
                                       std::string_view client_data);
   Result<PasskeyOwner> proved(ChallengeFor purpose, const SecretString& cookie, std::string_view answer);
 
-  World world_;
+  Dependencies dependencies_;
   const std::optional<RelyingParty> party_;
 };
 

@@ -154,7 +154,7 @@ void Poller::wake() {
 
 Status Poller::run(const Context& context) {
   std::vector<std::jthread> others;
-  for (int i = 1; i < world_.most_polls; ++i) others.emplace_back([&] { poll_due_projects(context); });
+  for (int i = 1; i < dependencies_.most_polls; ++i) others.emplace_back([&] { poll_due_projects(context); });
   poll_due_projects(context);
   return {};
 }
@@ -163,7 +163,7 @@ void Poller::poll_due_projects(const Context& context) {
   while (const std::optional<Project> due = next_due_project(context)) {
     const Status polled = poll(*due, context);
     note_end(*due);
-    if (!polled.ok()) world_.events.warn(fmt::format("{}: {}", due->name, polled.error().to_line()));
+    if (!polled.ok()) dependencies_.events.warn(fmt::format("{}: {}", due->name, polled.error().to_line()));
   }
 }
 
@@ -172,7 +172,7 @@ std::optional<Project> Poller::next_due_project(const Context& context) {
   const std::scoped_lock turn(looking_);
   while (context.check().ok()) {
     Result<std::optional<Project>> due = take_due_project();
-    if (!due.ok()) world_.events.warn(fmt::format("polling: {}", due.error().to_line()));
+    if (!due.ok()) dependencies_.events.warn(fmt::format("polling: {}", due.error().to_line()));
     if (due.ok() && *due) return *std::move(due);
     std::unique_lock lock(mutex_);
     woken_.wait_for(lock, context.stop(), kTick, [&] { return wake_; });
@@ -185,14 +185,14 @@ Result<std::optional<Project>> Poller::take_due_project() {
   Polls polls;
   {
     const std::scoped_lock lock(mutex_);
-    polls.others_only = std::ssize(polled_) + 1 >= world_.most_polls;
+    polls.others_only = std::ssize(polled_) + 1 >= dependencies_.most_polls;
     for (const Project& each : polled_) {
       polls.projects.push_back(each.name);
       polls.owners.push_back(each.owner);
     }
   }
   // Should this process die, it is due again some minutes later.
-  MIST_TRY(std::optional<Project> due, world_.store.take_due_project(kLease, polls));
+  MIST_TRY(std::optional<Project> due, dependencies_.store.take_due_project(kLease, polls));
   if (!due) return due;
   const std::scoped_lock lock(mutex_);
   polled_.push_back(*due);
@@ -207,20 +207,20 @@ void Poller::note_end(const Project& project) {
 Status Poller::poll(const Project& project, const Context& context) {
   Status done = take_tags(project, context);
   MIST_TRY_VOID(context.check());
-  MIST_TRY_VOID(
-      world_.store.note_poll(project, done.ok() ? std::string() : words_of(done.error()), world_.interval));
+  MIST_TRY_VOID(dependencies_.store.note_poll(project, done.ok() ? std::string() : words_of(done.error()),
+                                              dependencies_.interval));
   return done;
 }
 
 Status Poller::take_tags(const Project& project, const Context& context) {
-  MIST_TRY(registry::GitUrl url, repository_url(project.url, world_.allowed));
+  MIST_TRY(registry::GitUrl url, repository_url(project.url, dependencies_.allowed));
   // At addresses that were judged just now, and followed to no others.
-  if (world_.allowed == Repositories::Public) {
-    MIST_TRY(url, url.limited_to_public(world_.resolve));
+  if (dependencies_.allowed == Repositories::Public) {
+    MIST_TRY(url, url.limited_to_public(dependencies_.resolve));
   } else {
     url = url.without_redirects();
   }
-  const registry::Git git(world_.processes);
+  const registry::Git git(dependencies_.processes);
   const Context bounded = context.with_timeout(kPollTime);
   MIST_TRY(const std::string listing,
            git.run({.arguments = {"ls-remote", "--quiet", "--tags", "--", url.text()},
@@ -235,8 +235,8 @@ Status Poller::take_tags(const Project& project, const Context& context) {
     if (auto version = version_of_tag(tag.name, project.name))
       versions.emplace_back(*std::move(version), std::move(tag));
   std::ranges::sort(versions, {}, [](const auto& each) { return each.first; });
-  if (std::ssize(versions) > world_.most_tags)
-    versions.erase(versions.begin(), versions.end() - world_.most_tags);
+  if (std::ssize(versions) > dependencies_.most_tags)
+    versions.erase(versions.begin(), versions.end() - dependencies_.most_tags);
   return take_new(project, url, versions, bounded);
 }
 
@@ -245,9 +245,9 @@ Status Poller::take_tags(const Project& project, const Context& context) {
 // stays full, and would hide everything else.
 Status Poller::take_new(const Project& project, const registry::GitUrl& url, TaggedVersions versions,
                         const Context& context) {
-  MIST_TRY(auto known, world_.store.commits(project.name));
+  MIST_TRY(auto known, dependencies_.store.commits(project.name));
   Status problem;
-  const std::size_t left_out = count_without_room(versions, known, world_.most_versions);
+  const std::size_t left_out = count_without_room(versions, known, dependencies_.most_versions);
   std::size_t fetched = 0;
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const auto& [version, tag] = versions[i];
@@ -268,7 +268,7 @@ Status Poller::take_new(const Project& project, const registry::GitUrl& url, Tag
     if (!context.check().ok()) break;
   }
   if (problem.ok() && left_out > 0)
-    problem = no_room(project.name, versions[left_out - 1].second.name, world_.most_versions);
+    problem = no_room(project.name, versions[left_out - 1].second.name, dependencies_.most_versions);
   return problem;
 }
 
@@ -276,13 +276,14 @@ Status Poller::take(const Project& project, const registry::GitUrl& url, const s
                     const std::string& commit, const Context& context) {
   MIST_TRY(const NewVersion version, read(project, url, tag, commit, context));
   MIST_TRY(const Submitted submitted,
-           world_.store.submit(version,
-                               AuditEntry{.who = project.owner,
-                                          .what = "submit",
-                                          .subject = fmt::format("{} {}", project.name, version.version)}));
+           dependencies_.store.submit(
+               version, AuditEntry{.who = project.owner,
+                                   .what = "submit",
+                                   .subject = fmt::format("{} {}", project.name, version.version)}));
   if (submitted == Submitted::Changed) return moved(tag, project.name, version.version);
   if (submitted == Submitted::Known) return {};
-  world_.events.info(fmt::format("{} {}: taken at {}", project.name, version.version, commit.substr(0, 12)));
+  dependencies_.events.info(
+      fmt::format("{} {}: taken at {}", project.name, version.version, commit.substr(0, 12)));
   return {};
 }
 
@@ -298,12 +299,12 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
                     .readme = {},
                     .owner = project.owner,
                     .url = project.url};
-  const WallTime began = world_.clock.now();
+  const WallTime began = dependencies_.clock.now();
   const auto admitted = [&]() -> Result<Admitted> {
-    const Path directory = world_.directory / project.name;
-    MIST_TRY_VOID(as_temporary(config::make_private_directory(world_.files, directory)));
-    const registry::Git git(world_.processes);
-    registry::SnapshotStore snapshots(world_.files, git, directory, url, tag);
+    const Path directory = dependencies_.directory / project.name;
+    MIST_TRY_VOID(as_temporary(config::make_private_directory(dependencies_.files, directory)));
+    const registry::Git git(dependencies_.processes);
+    registry::SnapshotStore snapshots(dependencies_.files, git, directory, url, tag);
     const Context bounded = context.with_timeout(kFetchTime);
     MIST_TRY(
         const registry::SnapshotStore::Updated updated,
@@ -325,14 +326,14 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
     }
     if (!read_facts.ok()) return read_facts;
     MIST_TRY(const std::string blob, registry::blob_of(content));
-    MIST_TRY(const crypto::Digest digest, as_temporary(world_.blobs.put(blob)));
+    MIST_TRY(const crypto::Digest digest, as_temporary(dependencies_.blobs.put(blob)));
     result.digest = digest.str();
     return read_facts;
   }();
   // Large repositories aren't kept: the bytes of the package are.
-  (void)world_.files.remove_all(world_.directory / project.name);
+  (void)dependencies_.files.remove_all(dependencies_.directory / project.name);
   if (!admitted.ok() && may_be_later(admitted.error())) return admitted.error();
-  const Duration elapsed = world_.clock.now() - began;
+  const Duration elapsed = dependencies_.clock.now() - began;
   if (admitted.ok()) {
     result.facts = admitted->facts;
     result.readme = admitted->readme;

@@ -67,7 +67,7 @@ class StrangersGit final : public ProcessRunner {
   GitProxy proxy_;
 };
 
-struct PollerWorld {
+struct PollerDependencies {
   FileSystem& files;
   ProcessRunner& processes;  ///< StrangersGit
   Clock& clock;
@@ -85,7 +85,7 @@ struct PollerWorld {
 
 class Poller {
  public:
-  explicit Poller(PollerWorld world) : world_(std::move(world)) {}
+  explicit Poller(PollerDependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   /// Until the context ends. An account never has all polls, unless there is one at once only.
   Status run(const Context& context);
@@ -109,7 +109,7 @@ class Poller {
   Result<std::optional<Project>> take_due_project();
   void note_end(const Project& project);
 
-  PollerWorld world_;
+  PollerDependencies dependencies_;
   std::mutex looking_;  // one thread looks for due projects, those that are free wait for their turn
   std::mutex mutex_;    // of what follows
   std::condition_variable_any woken_;

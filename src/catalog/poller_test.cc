@@ -74,7 +74,7 @@ class PollerTest : public ::testing::Test {
     upstream_.commit();
     upstream_.git({"tag", "--annotate", "--message", "x", name});
   }
-  PollerWorld world_of(ProcessRunner& git) {
+  PollerDependencies dependencies_of(ProcessRunner& git) {
     return {.files = files_,
             .processes = git,
             .clock = clock_,
@@ -85,12 +85,12 @@ class PollerTest : public ::testing::Test {
             .allowed = Repositories::Any};
   }
   Status poll(Repositories allowed = Repositories::Any, http::Resolver resolve = http::resolve_host) {
-    PollerWorld world = world_of(counting_);
-    world.resolve = std::move(resolve);
-    world.allowed = allowed;
-    world.most_versions = most_versions_;
-    world.most_tags = most_tags_;
-    Poller poller(std::move(world));
+    PollerDependencies dependencies = dependencies_of(counting_);
+    dependencies.resolve = std::move(resolve);
+    dependencies.allowed = allowed;
+    dependencies.most_versions = most_versions_;
+    dependencies.most_tags = most_tags_;
+    Poller poller(std::move(dependencies));
     const auto project = store_->project("etcd");
     EXPECT_TRUE(project.ok() && *project);
     return poller.poll(**project, Context());
@@ -384,9 +384,9 @@ TEST_F(PollerTest, AnAuthorsSlowRepositoriesHoldUpNobodyElse) {
                                    .webhook_secret = SecretString("s")})
                     .ok());
   GitWithSlowRepositories git(git_);
-  PollerWorld world = world_of(git);
-  world.most_polls = 3;
-  Poller poller(std::move(world));
+  PollerDependencies dependencies = dependencies_of(git);
+  dependencies.most_polls = 3;
+  Poller poller(std::move(dependencies));
   const std::jthread running([&](const std::stop_token& stop) { (void)poller.run(Context(stop)); });
   ASSERT_TRUE(comes_true([&] { return git.waiting() == 2; }));
   // As soon as it is linked it may be polled.

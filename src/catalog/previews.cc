@@ -96,10 +96,10 @@ Status check_needs(const package::Metadata& metadata) {
 
 }  // namespace
 
-Previews::Previews(World world)
-    : world_(std::move(world)),
-      modules_(world_.files, world_.directory / "modules"),
-      renderer_(world_.options, world_.events),
+Previews::Previews(Dependencies dependencies)
+    : dependencies_(std::move(dependencies)),
+      modules_(dependencies_.files, dependencies_.directory / "modules"),
+      renderer_(dependencies_.options, dependencies_.events),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 Previews::~Previews() = default;
@@ -108,7 +108,7 @@ Previews::~Previews() = default;
 std::string Previews::key_of(const Version& version) const {
   crypto::Hasher hasher;
   hasher.field(kFormat).field(version.package).field(version.version).field(version.digest);
-  for (const package::EngineDigest& each : world_.options.engines.all()) hasher.field(each.sha256);
+  for (const package::EngineDigest& each : dependencies_.options.engines.all()) hasher.field(each.sha256);
   return hasher.finish().hex();
 }
 
@@ -139,7 +139,7 @@ void Previews::work(const std::stop_token& stop) {
       wanted = std::move(queue_.front());
       queue_.pop_front();
     }
-    const Known made = make(wanted, Context(stop).with_timeout(world_.longest));
+    const Known made = make(wanted, Context(stop).with_timeout(dependencies_.longest));
     const std::scoped_lock lock(mutex_);
     if (made.preview.state == PreviewState::Preparing)
       known_.erase(wanted.key);
@@ -152,10 +152,10 @@ Previews::Known Previews::make(const Wanted& wanted, const Context& context) {
   auto result = made(wanted, context);
   if (result.ok()) return {.preview = std::move(result->preview)};
   if (context.stop().stop_requested()) return {};
-  world_.events.warn(fmt::format("the preview of {} {} can't be made: {}", wanted.package, wanted.version,
-                                 result.error().to_line()));
+  dependencies_.events.warn(fmt::format("the preview of {} {} can't be made: {}", wanted.package,
+                                        wanted.version, result.error().to_line()));
   return {.preview = {.state = PreviewState::Impossible, .problem = "the catalog can't make it now"},
-          .again = std::chrono::steady_clock::now() + world_.again};
+          .again = std::chrono::steady_clock::now() + dependencies_.again};
 }
 
 // With its engines, which are what takes time after a restart.
@@ -187,7 +187,7 @@ Result<Previews::Made> Previews::build_or_why_not(const Wanted& wanted, const Co
 
 Result<Previews::Made> Previews::build(const Wanted& wanted, const Context& context) {
   MIST_TRY(const package::Source source,
-           source_of(world_.packages, wanted.package, wanted.version, wanted.digest));
+           source_of(dependencies_.packages, wanted.package, wanted.version, wanted.digest));
   return std::holds_alternative<package::Files>(source.content) ? build_of_files(source, context)
                                                                 : build_of_module(source);
 }
@@ -232,7 +232,7 @@ Result<Previews::Made> Previews::build_of_module(const package::Source& source) 
   MIST_TRY_VOID(check_metadata_size(section->size()));
   MIST_TRY_VOID(check_needs(*metadata));
   if (const std::string& needed = metadata->engine_digest; !needed.empty()) {
-    const auto here = world_.options.engines.digest(metadata->engine);
+    const auto here = dependencies_.options.engines.digest(metadata->engine);
     if (!here.ok() || here->str() != needed)
       return error(ErrorKind::Invalid, "it needs the engine {} {}, and this catalog has {}",
                    escape_controls(metadata->engine), escape_controls(needed),
@@ -263,8 +263,8 @@ Result<ServedModule> Previews::served_engine(std::string_view name) {
     const std::scoped_lock lock(mutex_);
     if (const auto found = engines_.find(name); found != engines_.end()) return found->second;
   }
-  MIST_TRY_VOID(world_.options.engines.digest(name));
-  MIST_TRY(const std::string whole, world_.options.engines.read(name));
+  MIST_TRY_VOID(dependencies_.options.engines.digest(name));
+  MIST_TRY(const std::string whole, dependencies_.options.engines.read(name));
   MIST_TRY(const std::string bounded,
            wasm::with_memory_limit(crypto::as_bytes(whole), fmt::format("engine {}", name), kMemoryBytes));
   MIST_TRY(ServedModule served, keep(bounded, std::numeric_limits<std::uint64_t>::max()));
@@ -288,7 +288,7 @@ Result<ServedModule> Previews::keep(const std::string& module, std::uint64_t mos
 }
 
 std::optional<Previews::Made> Previews::kept(const Path& file) const {
-  const auto text = world_.files.read(file, 64u << 10);
+  const auto text = dependencies_.files.read(file, 64u << 10);
   const auto value = text.ok() ? encoding::parse_json(*text) : Result<Value>(text.error());
   if (!value.ok() || !value->is_object()) return std::nullopt;
   std::optional<Preview> preview = preview_of(*value);
@@ -302,7 +302,7 @@ std::optional<Previews::Made> Previews::kept(const Path& file) const {
   if (made.preview.state != PreviewState::Ready) return made;
   const auto is_there = [&](const std::string& digest) {
     const auto parsed = crypto::Digest::parse(digest);
-    return parsed.ok() && world_.files.exists(modules_.place_of(*parsed));
+    return parsed.ok() && dependencies_.files.exists(modules_.place_of(*parsed));
   };
   const ServedModule& module = made.preview.module;
   if (!is_there(module.digest) || !is_there(made.preview.facts) ||
@@ -320,9 +320,9 @@ void Previews::keep_made(const Path& file, const Made& made) {
   value.set("version", Value(made.version.version));
   value.set("engines", list(made.engines));
   value.set("engineModules", list(made.engine_modules));
-  const Status written = world_.files.write(file, encoding::to_json(value) + "\n", {.mode = 0600});
+  const Status written = dependencies_.files.write(file, encoding::to_json(value) + "\n", {.mode = 0600});
   if (!written.ok())
-    world_.events.warn(fmt::format("a preview can't be kept: {}", written.error().to_line()));
+    dependencies_.events.warn(fmt::format("a preview can't be kept: {}", written.error().to_line()));
 }
 
 void Previews::note(const Made& made) {
@@ -335,13 +335,13 @@ void Previews::note(const Made& made) {
 }
 
 void Previews::note_all_kept() {
-  const auto entries = world_.files.list(world_.directory);
+  const auto entries = dependencies_.files.list(dependencies_.directory);
   if (!entries.ok() && entries.error().kind != ErrorKind::NotFound)
-    world_.events.warn(fmt::format("previews can't be read: {}", entries.error().to_line()));
+    dependencies_.events.warn(fmt::format("previews can't be read: {}", entries.error().to_line()));
   if (!entries.ok()) return;
   for (const DirectoryEntry& each : *entries) {
     if (!each.name.ends_with(".json")) continue;
-    if (const std::optional<Made> made = kept(world_.directory / each.name)) note(*made);
+    if (const std::optional<Made> made = kept(dependencies_.directory / each.name)) note(*made);
   }
 }
 
@@ -384,7 +384,7 @@ Result<std::vector<PreviewRun>> Previews::runs(const Version& version, const std
 Result<std::shared_ptr<const std::string>> Previews::bytes(const std::string& digest) {
   MIST_TRY(const crypto::Digest parsed, crypto::Digest::parse(digest));
   // Not by the digest alone: a version's bytes, which may be there, are no module that was made here.
-  return world_.shared.get(
+  return dependencies_.shared.get(
       fmt::format("module {}", digest), [&] { return modules_.size(parsed); },
       [&] { return modules_.get(parsed); });
 }

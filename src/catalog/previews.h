@@ -66,7 +66,7 @@ class Previews {
   static constexpr std::uint64_t kMemoryBytes = std::uint64_t{512} << 20;
   static constexpr std::size_t kMostQueued = 100;
 
-  struct World {
+  struct Dependencies {
     FileSystem& files;
     Blobs& packages;                   ///< the versions' bytes
     SharedBytes& shared;               ///< what is sent
@@ -77,7 +77,7 @@ class Previews {
     Duration again =
         std::chrono::minutes(1);  ///< until what failed for reasons of the catalog is tried again
   };
-  explicit Previews(World world);
+  explicit Previews(Dependencies dependencies);
   ~Previews();
   Previews(const Previews&) = delete;
   Previews& operator=(const Previews&) = delete;
@@ -121,7 +121,7 @@ class Previews {
   Result<ServedModule> served_engine(std::string_view name);
   Result<ServedModule> keep(const std::string& module, std::uint64_t most_on_the_way);
   Result<Made> build_or_why_not(const Wanted& wanted, const Context& context);
-  Path file_of(const std::string& key) const { return world_.directory / (key + ".json"); }
+  Path file_of(const std::string& key) const { return dependencies_.directory / (key + ".json"); }
   // The preview that the file keeps of a version; nullopt: there is none, or a module of it is missing.
   std::optional<Made> kept(const Path& file) const;
   void keep_made(const Path& file, const Made& made);
@@ -130,7 +130,7 @@ class Previews {
   void note_all_kept();
   std::string key_of(const Version& version) const;
 
-  World world_;
+  Dependencies dependencies_;
   FileBlobs modules_;
   package::Renderer renderer_;
   mutable std::mutex mutex_;

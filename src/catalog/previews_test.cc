@@ -49,13 +49,13 @@ class PreviewsTest : public ::testing::Test {
     package::RendererOptions options;
     options.engines = package::EngineStore(dir_.path() / "engines", digests_);
     previews_.reset();
-    previews_ = std::make_unique<Previews>(Previews::World{.files = files_,
-                                                           .packages = packages_,
-                                                           .shared = shared_,
-                                                           .directory = dir_.path() / "previews",
-                                                           .options = options,
-                                                           .events = events_,
-                                                           .again = std::chrono::milliseconds(1)});
+    previews_ = std::make_unique<Previews>(Previews::Dependencies{.files = files_,
+                                                                  .packages = packages_,
+                                                                  .shared = shared_,
+                                                                  .directory = dir_.path() / "previews",
+                                                                  .options = options,
+                                                                  .events = events_,
+                                                                  .again = std::chrono::milliseconds(1)});
   }
 
   Version version_of(std::vector<registry::PackageFile> files) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/recorded_events.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 #include "testing/yaml.h"
 
 namespace mist::catalog {
@@ -32,7 +32,7 @@ kind: ClusterRole
 metadata: {name: theirs, annotations: {mistletoe.dev/release: default/other}}
 )";
 
-class RemoveMarkedTest : public mist::testing::ReleaseWorld {
+class RemoveMarkedTest : public mist::testing::ReleaseFixture {
  protected:
   Result<std::vector<std::string>> remove_now() {
     return remove_marked(environment(), id, std::chrono::seconds(30), Context());

@@ -20,7 +20,7 @@ std::string client_of(std::string_view peer);
 
 class SignIn {
  public:
-  struct World {
+  struct Dependencies {
     AccountStore& accounts;
     PasswordHasher& passwords;
     Clock& clock;
@@ -35,7 +35,7 @@ class SignIn {
     SecretString cookie = {};
     bool awaits_code = false;  ///< it gives no right until by_code, or until a passkey was shown
   };
-  explicit SignIn(World world);
+  explicit SignIn(Dependencies dependencies);
 
   /// Before each try. 0: it may be made; else the seconds until then. Counts for the account whether there is
   /// one or not, and for the client.
@@ -76,7 +76,7 @@ class SignIn {
  private:
   Result<SecretString> add_session(const std::string& name, bool awaits_code, const From& from);
 
-  World world_;
+  Dependencies dependencies_;
   RateLimit clients_;
 };
 

@@ -64,40 +64,44 @@ void condense(const WebRequest& request, WebAnswer& answer) {
 
 }  // namespace
 
-Site::Site(World world, SiteOptions options)
-    : world_(std::move(world)),
+Site::Site(Dependencies dependencies, SiteOptions options)
+    : dependencies_(std::move(dependencies)),
       options_(std::move(options)),
-      downloads_(
-          {.store = world_.store, .clock = world_.clock, .random = world_.random, .events = world_.events}),
-      actions_({.store = world_.store,
-                .random = world_.random,
-                .wake_poller = world_.wake_poller,
+      downloads_({.store = dependencies_.store,
+                  .clock = dependencies_.clock,
+                  .random = dependencies_.random,
+                  .events = dependencies_.events}),
+      actions_({.store = dependencies_.store,
+                .random = dependencies_.random,
+                .wake_poller = dependencies_.wake_poller,
                 .allowed = options_.allowed}),
-      opinions_(world_.feedback, world_.clock),
-      domains_({.accounts = world_.accounts,
-                .clock = world_.clock,
-                .resolve = world_.resolve_txt,
+      opinions_(dependencies_.feedback, dependencies_.clock),
+      domains_({.accounts = dependencies_.accounts,
+                .clock = dependencies_.clock,
+                .resolve = dependencies_.resolve_txt,
                 .url = options_.url}),
-      tokens_({.accounts = world_.accounts, .clock = world_.clock, .random = world_.random}),
-      account_pages_({.store = world_.store,
-                      .accounts = world_.accounts,
-                      .feedback = world_.feedback,
+      tokens_(
+          {.accounts = dependencies_.accounts, .clock = dependencies_.clock, .random = dependencies_.random}),
+      account_pages_({.store = dependencies_.store,
+                      .accounts = dependencies_.accounts,
+                      .feedback = dependencies_.feedback,
                       .actions = actions_,
                       .opinions = opinions_,
                       .domains = domains_,
                       .tokens = tokens_,
-                      .passwords = world_.passwords,
-                      .clock = world_.clock,
-                      .random = world_.random,
-                      .oidc = world_.oidc,
-                      .passkeys = world_.passkeys},
+                      .passwords = dependencies_.passwords,
+                      .clock = dependencies_.clock,
+                      .random = dependencies_.random,
+                      .oidc = dependencies_.oidc,
+                      .passkeys = dependencies_.passkeys},
                      {.url = options_.url,
                       .registration = options_.registration,
                       .writes_per_minute = options_.writes_per_minute}),
-      index_(world_.store, world_.clock),
+      index_(dependencies_.store, dependencies_.clock),
       openapi_(encoding::to_json(openapi_document(options_.url), encoding::JsonStyle::Pretty) + "\n"),
-      reads_(world_.clock, options_.reads_per_second, options_.reads_per_second * 5),
-      writes_(world_.clock, options_.writes_per_minute / 60, std::max(1.0, options_.writes_per_minute / 2)) {}
+      reads_(dependencies_.clock, options_.reads_per_second, options_.reads_per_second * 5),
+      writes_(dependencies_.clock, options_.writes_per_minute / 60,
+              std::max(1.0, options_.writes_per_minute / 2)) {}
 
 WebAnswer Site::answer(const WebRequest& request) {
   WebAnswer answer = route(request);

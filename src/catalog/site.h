@@ -43,7 +43,7 @@ struct SiteOptions {
 
 class Site {
  public:
-  struct World {
+  struct Dependencies {
     Store& store;
     AccountStore& accounts;
     FeedbackStore& feedback;
@@ -59,7 +59,7 @@ class Site {
     OidcClient* oidc = nullptr;          ///< null: no issuer
     PasskeyStore* passkeys = nullptr;    ///< null: accounts have none
   };
-  Site(World world, SiteOptions options);
+  Site(Dependencies dependencies, SiteOptions options);
 
   http::WebAnswer answer(const http::WebRequest& request);
   DomainActions& domains() { return domains_; }
@@ -151,7 +151,7 @@ class Site {
   Reply remove_domain(const Call& call);
   Reply feedback_page_of(const std::string& package, const Call& call);
 
-  World world_;
+  Dependencies dependencies_;
   const SiteOptions options_;
   DownloadCounter downloads_;
   AuthorActions actions_;

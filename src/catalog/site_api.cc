@@ -82,7 +82,7 @@ WebAnswer Site::api(const WebRequest& request, const std::string& peer) {
     const Error& failure = reply.error();
     const int status = status_of(failure);
     if (status >= 500)
-      world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, failure.to_line()));
+      dependencies_.events.warn(fmt::format("{} {}: {}", request.method, request.path, failure.to_line()));
     WebAnswer answer = json(to_value(for_everybody(failure)), status);
     if (status == 403 && endpoint.role && !call.account) {
       answer.status = 401;
@@ -206,7 +206,7 @@ Status Site::authenticate(Call& call, const Endpoint& endpoint) {
     return error(ErrorKind::Forbidden, "this needs a token")
         .with_hint("send it as Authorization: Bearer TOKEN; whoever runs the catalog gives you one");
   const std::string_view token = trim(header.substr(kBearer.size()));
-  MIST_TRY(const std::optional<TokenOwner> owner, world_.accounts.owner_of_token(token_digest(token)));
+  MIST_TRY(const std::optional<TokenOwner> owner, dependencies_.accounts.owner_of_token(token_digest(token)));
   if (!owner) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
   MIST_TRY(call.allowed.scopes, Scopes::parse(owner->scopes));
   call.allowed.until = owner->expires;
@@ -259,7 +259,7 @@ Site::Reply Site::index(const Call& call) {
 Site::Reply Site::search(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
   MIST_TRY(const Search search, search_asked(call));
-  MIST_TRY(const Slice<Listed> found, world_.store.search(search.query, search.narrowing, page));
+  MIST_TRY(const Slice<Listed> found, dependencies_.store.search(search.query, search.narrowing, page));
   std::string next = "/api/v1/packages?q=" + http::escape_query(search.query);
   if (!search.narrowing.format.empty()) next += "&format=" + http::escape_query(search.narrowing.format);
   if (search.narrowing.state) next += fmt::format("&state={}", to_string(*search.narrowing.state));
@@ -283,10 +283,10 @@ Site::Reply Site::versions(const Call& call) {
   if (each != found.end())
     next = Value(fmt::format("/api/v1/packages/{}?limit={}&after={}", http::escape_segment(package),
                              page.limit, http::escape_query(std::prev(each)->version)));
-  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
+  MIST_TRY(const std::optional<Project> project, dependencies_.store.project(package));
   Value domains{Value::Array{}};
   if (project) {
-    MIST_TRY(const std::vector<OwnDomain> own, world_.accounts.domains(project->owner));
+    MIST_TRY(const std::vector<OwnDomain> own, dependencies_.accounts.domains(project->owner));
     for (const OwnDomain& one : own) domains.push_back(Value(one.domain));
   }
   return json(Value::object({{"items", std::move(items)},
@@ -297,20 +297,21 @@ Site::Reply Site::versions(const Call& call) {
 
 Result<Version> Site::version_named(const Call& call) {
   const std::string words = call.name("name") + " " + call.name("version");
-  MIST_TRY(std::optional<Version> found, world_.store.version(call.name("name"), call.name("version")));
+  MIST_TRY(std::optional<Version> found,
+           dependencies_.store.version(call.name("name"), call.name("version")));
   if (!found) return no_such("version", words);
   if (found->hidden) return hidden_by_moderators(words, *found->hidden);
   return *std::move(found);
 }
 
 Result<Version> Site::whole(const VersionBrief& version) {
-  MIST_TRY(std::optional<Version> found, world_.store.version(version.package, version.version));
+  MIST_TRY(std::optional<Version> found, dependencies_.store.version(version.package, version.version));
   if (!found) return no_such("version", version.package + " " + version.version);
   return *std::move(found);
 }
 
 Result<std::vector<VersionBrief>> Site::versions_of(const std::string& package) {
-  MIST_TRY(std::vector<VersionBrief> found, world_.store.versions(package));
+  MIST_TRY(std::vector<VersionBrief> found, dependencies_.store.versions(package));
   if (found.empty()) return no_such("package", package);
   if (found.front().is_package_hidden) return hidden_by_moderators(package, *found.front().hidden);
   return found;
@@ -323,7 +324,8 @@ Site::Reply Site::version(const Call& call) {
 
 Site::Reply Site::test(const Call& call) {
   MIST_TRY_VOID(version_named(call));
-  MIST_TRY(const std::optional<Run> run, world_.store.last_run(call.name("name"), call.name("version")));
+  MIST_TRY(const std::optional<Run> run,
+           dependencies_.store.last_run(call.name("name"), call.name("version")));
   if (!run) return error(ErrorKind::NotFound, "it wasn't tested yet");
   return json(to_value(*run));
 }
@@ -342,10 +344,10 @@ Result<VersionChanges> Site::changes_of(const std::vector<VersionBrief>& version
                : no_such("version", to.package + " " + from);
   if (before->hidden) return hidden_by_moderators(to.package + " " + before->version, *before->hidden);
   const auto text_of_run = [&](const VersionBrief& version) -> Result<std::string> {
-    MIST_TRY(const std::optional<Run> run, world_.store.last_run(version.package, version.version));
+    MIST_TRY(const std::optional<Run> run, dependencies_.store.last_run(version.package, version.version));
     if (!run || run->text.empty()) return std::string();
     MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(run->text));
-    return world_.blobs.get(digest);
+    return dependencies_.blobs.get(digest);
   };
   MIST_TRY(const std::string was, text_of_run(*before));
   MIST_TRY(const std::string is, text_of_run(to));
@@ -393,7 +395,7 @@ Site::Reply Site::blob(const Call& call) {
   const std::string text = call.name("digest");
   const auto digest = crypto::Digest::parse(text);
   if (!digest.ok()) return digest.error();
-  MIST_TRY(const bool known, world_.store.has_blob(text));
+  MIST_TRY(const bool known, dependencies_.store.has_blob(text));
   if (!known) return no_such("package with the digest", text);
   const http::Headers& headers = call.request.headers;
   const std::string etag = fmt::format("\"{}\"", digest->hex());
@@ -404,11 +406,12 @@ Site::Reply Site::blob(const Call& call) {
   // answer() makes a 304 of it.
   if (names_etag(http::find_header(headers, "If-None-Match"), etag)) return answer;
   if (call.request.method == "HEAD") {
-    MIST_TRY(answer.length, world_.blobs.size(*digest));
+    MIST_TRY(answer.length, dependencies_.blobs.size(*digest));
     return answer;
   }
-  const auto size = [&] { return world_.blobs.size(*digest); };
-  MIST_TRY(answer.shared, world_.shared.get(text, size, [&] { return world_.blobs.get(*digest); }));
+  const auto size = [&] { return dependencies_.blobs.size(*digest); };
+  MIST_TRY(answer.shared,
+           dependencies_.shared.get(text, size, [&] { return dependencies_.blobs.get(*digest); }));
   // Only all of the bytes are a download: nobody counts up by asking for nothing or for a part of them.
   if (http::find_header(headers, "Range").empty()) downloads_.note(client_of(call.peer), text);
   return answer;
@@ -416,7 +419,7 @@ Site::Reply Site::blob(const Call& call) {
 
 Result<std::vector<DownloadsOfDay>> Site::recent_downloads(const std::string& package) {
   downloads_.keep();
-  return world_.store.downloads(package, day_of(world_.clock.now()) - kRecentDays + 1);
+  return dependencies_.store.downloads(package, day_of(dependencies_.clock.now()) - kRecentDays + 1);
 }
 
 Site::Reply Site::downloads(const Call& call) {
@@ -427,8 +430,8 @@ Site::Reply Site::downloads(const Call& call) {
 
 Site::Reply Site::preview(const Call& call) {
   MIST_TRY(const Version found, version_named(call));
-  if (world_.previews == nullptr) return error(ErrorKind::NotFound, "this catalog has no previews");
-  const Preview preview = world_.previews->of(found);
+  if (dependencies_.previews == nullptr) return error(ErrorKind::NotFound, "this catalog has no previews");
+  const Preview preview = dependencies_.previews->of(found);
   if (preview.state == PreviewState::Impossible)
     return error(ErrorKind::NotFound, "there is no preview of {} {}", found.package, found.version)
         .with_because(preview.problem);
@@ -450,11 +453,11 @@ Result<Value> Site::preview_plan(const Version& version, const Preview& preview,
     return error(ErrorKind::Invalid, "the values don't fit the package {}", version.package)
         .with_because(join(lines, "\n"));
   }
-  MIST_TRY(const std::optional<Project> project, world_.store.project(version.package));
+  MIST_TRY(const std::optional<Project> project, dependencies_.store.project(version.package));
   MIST_TRY(const std::vector<PreviewRun> runs,
-           world_.previews->runs(version, reference_of(version, project),
-                                 with_placeholders(fields, filled.values)));
-  const auto now = std::chrono::floor<std::chrono::seconds>(world_.clock.now());
+           dependencies_.previews->runs(version, reference_of(version, project),
+                                        with_placeholders(fields, filled.values)));
+  const auto now = std::chrono::floor<std::chrono::seconds>(dependencies_.clock.now());
   std::string command;
   if (project)
     command = fmt::format("mistctl generate {}{} -n default -o raw \\\n  --clock {} \\\n  -p {}",
@@ -473,19 +476,19 @@ Result<Value> Site::preview_plan(const Version& version, const Preview& preview,
 Result<bool> Site::is_preparing(const Call& call) {
   const std::string package = call.asked("package");
   if (package.empty()) return false;
-  MIST_TRY(const std::optional<Version> found, world_.store.version(package, call.asked("version")));
+  MIST_TRY(const std::optional<Version> found, dependencies_.store.version(package, call.asked("version")));
   if (!found || found->hidden) return false;
-  return world_.previews->of(*found).state == PreviewState::Preparing;
+  return dependencies_.previews->of(*found).state == PreviewState::Preparing;
 }
 
 Status Site::check_module(const std::string& digest) {
-  const auto versions = world_.previews->made_of(digest);
+  const auto versions = dependencies_.previews->made_of(digest);
   // An engine is of no version.
   if (versions && versions->empty()) return {};
   Error refusal = no_such("module with the digest", digest);
   if (!versions) return refusal;
   for (const VersionName& each : *versions) {
-    MIST_TRY(const std::optional<Version> version, world_.store.version(each.package, each.version));
+    MIST_TRY(const std::optional<Version> version, dependencies_.store.version(each.package, each.version));
     if (version && !version->hidden) return {};
     if (version) refusal = hidden_by_moderators(each.package + " " + each.version, *version->hidden);
   }
@@ -496,14 +499,14 @@ Site::Reply Site::module(const Call& call) {
   const std::string digest = call.name("digest");
   const auto parsed = crypto::Digest::parse(digest);
   if (!parsed.ok()) return parsed.error();
-  if (world_.previews == nullptr) return no_such("module with the digest", digest);
-  if (!world_.previews->made_of(digest)) {
+  if (dependencies_.previews == nullptr) return no_such("module with the digest", digest);
+  if (!dependencies_.previews->made_of(digest)) {
     MIST_TRY(const bool preparing, is_preparing(call));
     if (preparing) return prepared_soon();
   }
   MIST_TRY_VOID(check_module(digest));
-  const std::string packed = takes_gzip(call.request) ? world_.previews->packed_digest(digest) : "";
-  auto bytes = world_.previews->bytes(packed.empty() ? digest : packed);
+  const std::string packed = takes_gzip(call.request) ? dependencies_.previews->packed_digest(digest) : "";
+  auto bytes = dependencies_.previews->bytes(packed.empty() ? digest : packed);
   if (!bytes.ok() && bytes.error().kind == ErrorKind::NotFound)
     return no_such("module with the digest", digest);
   if (!bytes.ok()) return std::move(bytes).error();
@@ -536,7 +539,8 @@ Site::Reply Site::add_project(const Call& call) {
 Site::Reply Site::projects(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
   const bool all = call.account->role == Role::Administrator;
-  MIST_TRY(const Slice<Project> found, world_.store.projects(all ? std::string() : call.account->name, page));
+  MIST_TRY(const Slice<Project> found,
+           dependencies_.store.projects(all ? std::string() : call.account->name, page));
   return json(to_value(
       found, fmt::format("/api/v1/projects?limit={}&after={}", page.limit, http::escape_query(found.next))));
 }
@@ -557,23 +561,23 @@ Site::Reply Site::poll_project(const Call& call) {
 }
 
 Site::Reply Site::webhook(const Call& call) {
-  MIST_TRY(const std::optional<Project> found, world_.store.project(call.name("name")));
+  MIST_TRY(const std::optional<Project> found, dependencies_.store.project(call.name("name")));
   if (!found || !is_genuine(call.request.headers, call.request.body, found->webhook_secret))
     return error(ErrorKind::Forbidden, "the signature doesn't fit")
         .with_hint("the webhook needs the secret that was shown when the project was linked");
   if (const int seconds = writes_.wait_for("webhook " + found->name); seconds > 0) return too_often(seconds);
-  MIST_TRY(const std::optional<AccountDetails> owner, world_.accounts.find(found->owner));
+  MIST_TRY(const std::optional<AccountDetails> owner, dependencies_.accounts.find(found->owner));
   if (!owner || owner->disabled)
     return error(ErrorKind::Forbidden, "the account {} is disabled", found->owner)
         .with_hint("an administrator can enable it");
   // Nothing of the body is needed: the repository says itself which tags it has.
-  MIST_TRY_VOID(world_.store.ask_poll(found->name));
-  world_.wake_poller();
+  MIST_TRY_VOID(dependencies_.store.ask_poll(found->name));
+  dependencies_.wake_poller();
   return nothing(202);
 }
 
 Site::Reply Site::tokens(const Call& call) {
-  MIST_TRY(const std::vector<TokenFacts> found, world_.accounts.tokens(call.account->name));
+  MIST_TRY(const std::vector<TokenFacts> found, dependencies_.accounts.tokens(call.account->name));
   Value items{Value::Array{}};
   for (const TokenFacts& each : found) items.push_back(to_value(each));
   return json(Value::object({{"items", std::move(items)}}));
@@ -605,7 +609,7 @@ Site::Reply Site::revoke_token(const Call& call) {
 }
 
 Site::Reply Site::domains(const Call& call) {
-  MIST_TRY(const std::vector<OwnDomain> found, world_.accounts.domains(call.account->name));
+  MIST_TRY(const std::vector<OwnDomain> found, dependencies_.accounts.domains(call.account->name));
   Value items{Value::Array{}};
   for (const OwnDomain& each : found) items.push_back(to_value(each));
   const DomainProof proof = domain_proof("DOMAIN", call.account->name, options_.url);
@@ -618,7 +622,7 @@ Site::Reply Site::domains(const Call& call) {
 Site::Reply Site::prove_domain(const Call& call) {
   if (const int seconds = domains_.wait_for(call.actor()); seconds > 0) return too_often(seconds);
   MIST_TRY(const std::string domain, domains_.prove(call.actor(), call.name("domain")));
-  MIST_TRY(const std::vector<OwnDomain> found, world_.accounts.domains(call.account->name));
+  MIST_TRY(const std::vector<OwnDomain> found, dependencies_.accounts.domains(call.account->name));
   const auto proved = std::ranges::find(found, domain, &OwnDomain::domain);
   if (proved == found.end()) return no_such("domain of yours", domain);
   return json(to_value(*proved));
@@ -633,7 +637,7 @@ Site::Reply Site::audit_log(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
   const AuditFilter filter{
       .who = call.asked("who"), .what = call.asked("what"), .subject = call.asked("subject")};
-  MIST_TRY(const Slice<AuditEntry> found, world_.store.audit_log(filter, page));
+  MIST_TRY(const Slice<AuditEntry> found, dependencies_.store.audit_log(filter, page));
   const std::vector<std::pair<std::string, std::string>> parts{{"who", filter.who},
                                                                {"what", filter.what},
                                                                {"subject", filter.subject},

@@ -22,7 +22,7 @@ Result<std::string> text_in(const http::WebRequest& request, std::string_view na
 }  // namespace
 
 Status Site::is_package(const std::string& name) {
-  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(name));
+  MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(name));
   if (!found) return no_such("package", name);
   if (found->hidden) return hidden_by_moderators(name, *found->hidden);
   return {};
@@ -30,7 +30,7 @@ Status Site::is_package(const std::string& name) {
 
 Site::Reply Site::ratings(const Call& call) {
   MIST_TRY_VOID(is_package(call.name("name")));
-  MIST_TRY(const Ratings found, world_.feedback.ratings(call.name("name")));
+  MIST_TRY(const Ratings found, dependencies_.feedback.ratings(call.name("name")));
   return json(to_value(found));
 }
 
@@ -51,7 +51,7 @@ Site::Reply Site::take_back_rating(const Call& call) {
 Site::Reply Site::comments(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
   MIST_TRY_VOID(is_package(call.name("name")));
-  MIST_TRY(const Slice<Comment> found, world_.feedback.comments(call.name("name"), page));
+  MIST_TRY(const Slice<Comment> found, dependencies_.feedback.comments(call.name("name"), page));
   return json(to_value(found, fmt::format("/api/v1/packages/{}/comments?limit={}&after={}",
                                           http::escape_segment(call.name("name")), page.limit,
                                           http::escape_query(found.next))));
@@ -87,7 +87,7 @@ Site::Reply Site::report(const Call& call, bool is_comment) {
 
 Site::Reply Site::reports(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
-  MIST_TRY(const Slice<AbuseReport> found, world_.feedback.reports(page));
+  MIST_TRY(const Slice<AbuseReport> found, dependencies_.feedback.reports(page));
   return json(to_value(
       found, fmt::format("/api/v1/reports?limit={}&after={}", page.limit, http::escape_query(found.next))));
 }
@@ -130,12 +130,12 @@ Site::Reply Site::feedback_page_of(const std::string& package, const Call& call)
   if (call.visitor) {
     const Account& account = call.visitor->session.account;
     view.reader = {.account = account.name, .role = account.role, .form_token = call.visitor->form_token()};
-    MIST_TRY(view.own_rating, world_.feedback.rating_of(package, account.name));
+    MIST_TRY(view.own_rating, dependencies_.feedback.rating_of(package, account.name));
   }
-  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
+  MIST_TRY(const std::optional<Project> project, dependencies_.store.project(package));
   if (project) view.owner = project->owner;
-  MIST_TRY(view.ratings, world_.feedback.ratings(package));
-  MIST_TRY(view.comments, world_.feedback.comments(package, page));
+  MIST_TRY(view.ratings, dependencies_.feedback.ratings(package));
+  MIST_TRY(view.comments, dependencies_.feedback.comments(package, page));
   return html(feedback_page(call.frame, view));
 }
 

@@ -94,7 +94,7 @@ WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   if (status == 404) return html(message_page(frame, "Not found", sentence(reply.error().message)), status);
   if (status < 500)
     return html(message_page(frame, "That didn't work", sentence(reply.error().message)), status);
-  world_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
+  dependencies_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
   return html(
       message_page(frame, "Something is wrong", "The catalog can't show this page now. Try again later."),
       status);
@@ -114,8 +114,8 @@ Result<Site::Call> Site::page_call(const WebRequest& request, const std::string&
 
 Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   if (parts.empty()) {
-    MIST_TRY(const Store::Counts counts, world_.store.counts());
-    MIST_TRY(const std::vector<Listed> newest, world_.store.newest(kNewest));
+    MIST_TRY(const Store::Counts counts, dependencies_.store.counts());
+    MIST_TRY(const std::vector<Listed> newest, dependencies_.store.newest(kNewest));
     return html(home_page(call.frame, counts, newest));
   }
   const std::string& first = parts.front();
@@ -137,14 +137,14 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
   if (first == "search") {
     MIST_TRY(const Search search, search_asked(call));
     MIST_TRY(const Page page, page_asked(call));
-    MIST_TRY(const Slice<Listed> found, world_.store.search(search.query, search.narrowing, page));
-    MIST_TRY(const Facets facets, world_.store.facets(search.query, search.narrowing));
+    MIST_TRY(const Slice<Listed> found, dependencies_.store.search(search.query, search.narrowing, page));
+    MIST_TRY(const Facets facets, dependencies_.store.facets(search.query, search.narrowing));
     return html(search_page(call.frame, search, facets, found));
   }
   if (first == "submit") return html(submit_page(call.frame));
   if (first == "icon.svg") return WebAnswer{.content_type = std::string(kSvg), .body = icon(), .headers = {}};
   if (first == "healthz") {
-    MIST_TRY_VOID(world_.store.index_revision());
+    MIST_TRY_VOID(dependencies_.store.index_revision());
     return WebAnswer{.body = "ok\n", .headers = {}};
   }
   return error(ErrorKind::NotFound, "there is nothing at this address");
@@ -165,7 +165,7 @@ Result<bool> Site::may_see_hidden(const Call& call, const std::string& package) 
   if (!call.visitor) return false;
   const Account& account = call.visitor->session.account;
   if (account.role >= Role::Moderator) return true;
-  MIST_TRY(const std::optional<Store::Standing> found, world_.store.standing(package));
+  MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
   return found && found->owner == account.name;
 }
 
@@ -181,7 +181,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   const bool is_comparison = named == 4 && parts[3] == "changes";
   if (named > 3 && !is_test && !is_form && !is_comparison)
     return error(ErrorKind::NotFound, "there is nothing at this address");
-  MIST_TRY(const std::vector<VersionBrief> versions, world_.store.versions(package));
+  MIST_TRY(const std::vector<VersionBrief> versions, dependencies_.store.versions(package));
   const auto chosen =
       named == 2 ? shown_first(versions) : std::ranges::find(versions, parts[2], &VersionBrief::version);
   const bool found = chosen != versions.end();
@@ -206,25 +206,25 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
     return html(changes_page(call.frame, *chosen, versions, changes));
   }
   MIST_TRY(const Version shown, whole(*chosen));
-  MIST_TRY(const std::optional<Project> project, world_.store.project(package));
+  MIST_TRY(const std::optional<Project> project, dependencies_.store.project(package));
   if (is_form) {
     const std::optional<Preview> preview =
-        world_.previews == nullptr ? std::optional<Preview>() : world_.previews->of(shown);
+        dependencies_.previews == nullptr ? std::optional<Preview>() : dependencies_.previews->of(shown);
     return html(inputs_page(call.frame, shown, project, call.query, preview));
   }
-  MIST_TRY(const std::optional<Run> run, world_.store.last_run(package, shown.version));
+  MIST_TRY(const std::optional<Run> run, dependencies_.store.last_run(package, shown.version));
   if (is_test) return html(test_page(call.frame, shown, run));
   std::int64_t recent = 0;
   MIST_TRY(const std::vector<DownloadsOfDay> days, recent_downloads(package));
   for (const DownloadsOfDay& each : days) recent += each.count;
   std::vector<OwnDomain> domains;
   if (project) {
-    MIST_TRY(domains, world_.accounts.domains(project->owner));
+    MIST_TRY(domains, dependencies_.accounts.domains(project->owner));
   }
-  MIST_TRY(const Ratings ratings, world_.feedback.ratings(package));
-  MIST_TRY(const std::int64_t comments, world_.feedback.count_comments(package));
+  MIST_TRY(const Ratings ratings, dependencies_.feedback.ratings(package));
+  MIST_TRY(const std::int64_t comments, dependencies_.feedback.count_comments(package));
   // Whether its repository is linked still or not.
-  MIST_TRY(const std::optional<Store::Standing> standing, world_.store.standing(package));
+  MIST_TRY(const std::optional<Store::Standing> standing, dependencies_.store.standing(package));
   const std::string owner = standing ? standing->owner : std::string();
   return html(package_page(call.frame, shown, versions,
                            {.project = project,

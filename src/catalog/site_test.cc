@@ -60,7 +60,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
         accounts_(account_store_in(database_, clock_, random_)),
         feedback_(feedback_store_in(database_, clock_)),
         blobs_(files_, dir_.path() / "blobs"),
-        site_(world(blobs_), {.url = "https://catalog.example.com", .reads_per_second = 0}) {
+        site_(dependencies(blobs_), {.url = "https://catalog.example.com", .reads_per_second = 0}) {
     for (const auto& [name, role] :
          {std::pair("ann", Role::Author), std::pair("bob", Role::Author), std::pair("mod", Role::Moderator),
           std::pair("root", Role::Administrator)}) {
@@ -76,7 +76,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
     }
   }
 
-  Site::World world(Blobs& blobs) {
+  Site::Dependencies dependencies(Blobs& blobs) {
     return {.store = *store_,
             .accounts = *accounts_,
             .feedback = *feedback_,
@@ -727,7 +727,7 @@ TEST_P(SiteTest, APackagesBytesAreReadOnlyToBeSentAndOnceForAllWhoTakeThem) {
   publish(made);
   const std::string bytes = "bytes of etcd1.0.0";
   CountingBlobs blobs(blobs_);
-  Site site(world(blobs), {.url = "https://catalog.example.com", .reads_per_second = 0});
+  Site site(dependencies(blobs), {.url = "https://catalog.example.com", .reads_per_second = 0});
   const auto ask_for = [&](const std::string& method, const http::Headers& headers = {}) {
     return site.answer(
         {.method = method, .path = "/api/v1/blobs/" + made.digest, .headers = headers, .peer = "192.0.2.1"});
@@ -986,7 +986,7 @@ TEST_P(SiteTest, ATokenMakesNoneThatLastsLonger) {
 }
 
 TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
-  Site limited(world(blobs_),
+  Site limited(dependencies(blobs_),
                {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
   const auto ask_as = [&](const std::string& address, const std::string& path = "/healthz") {
     return limited.answer({.method = "GET",
@@ -1018,7 +1018,7 @@ TEST_P(SiteTest, ClientsThatAskTooOftenWait) {
 
 // HAProxy doesn't continue the client's line, but adds one of its own after it.
 TEST_P(SiteTest, AClientBehindAProxyDoesNotChooseItsAddress) {
-  Site limited(world(blobs_),
+  Site limited(dependencies(blobs_),
                {.url = "https://catalog.example.com", .behind_proxy = true, .reads_per_second = 1});
   const auto refused = [&](const auto& headers, const std::string& peer) {
     int count = 0;

@@ -77,25 +77,25 @@ Result<SecretString> TokenActions::make(const Actor& actor, const Allowed& allow
         .with_hint(fmt::format("at most until {}", format_time(*allowed.until)));
   if (wish.label.empty() || wish.label.size() > kLongestLabel)
     return error(ErrorKind::Invalid, "a token needs a label of at most {} bytes", kLongestLabel);
-  if (wish.expires && *wish.expires <= world_.clock.now())
+  if (wish.expires && *wish.expires <= dependencies_.clock.now())
     return error(ErrorKind::Invalid, "the token would be over already");
-  MIST_TRY(const std::vector<TokenFacts> tokens, world_.accounts.tokens(actor.account.name));
+  MIST_TRY(const std::vector<TokenFacts> tokens, dependencies_.accounts.tokens(actor.account.name));
   if (tokens.size() >= kMostTokens)
     return error(ErrorKind::Conflict, "{} has {} tokens", actor.account.name, tokens.size())
         .with_hint("revoke those that nothing uses");
-  SecretString token = new_token(world_.random);
-  MIST_TRY_VOID(world_.accounts.add_token({.account = actor.account.name,
-                                           .digest = token_digest(token.reveal()),
-                                           .label = wish.label,
-                                           .scopes = join(wish.scopes.names(), " "),
-                                           .expires = wish.expires ? wish.expires : allowed.until},
-                                          entry_of(actor, "create token", wish.label)));
+  SecretString token = new_token(dependencies_.random);
+  MIST_TRY_VOID(dependencies_.accounts.add_token({.account = actor.account.name,
+                                                  .digest = token_digest(token.reveal()),
+                                                  .label = wish.label,
+                                                  .scopes = join(wish.scopes.names(), " "),
+                                                  .expires = wish.expires ? wish.expires : allowed.until},
+                                                 entry_of(actor, "create token", wish.label)));
   return token;
 }
 
 Status TokenActions::revoke(const Actor& actor, std::int64_t id) {
-  return world_.accounts.revoke_token(actor.account.name, id,
-                                      entry_of(actor, "revoke token", std::to_string(id)));
+  return dependencies_.accounts.revoke_token(actor.account.name, id,
+                                             entry_of(actor, "revoke token", std::to_string(id)));
 }
 
 }  // namespace mist::catalog

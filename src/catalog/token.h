@@ -72,7 +72,7 @@ std::string token_digest(std::string_view token);
 /// Making and revoking them, for the pages and the API.
 class TokenActions {
  public:
-  struct World {
+  struct Dependencies {
     AccountStore& accounts;
     Clock& clock;
     Random& random;
@@ -87,7 +87,7 @@ class TokenActions {
     Scopes scopes = {};
     std::optional<WallTime> until = {};  ///< nullopt: for ever
   };
-  explicit TokenActions(World world) : world_(world) {}
+  explicit TokenActions(Dependencies dependencies) : dependencies_(dependencies) {}
 
   /// Without a time in the wish it lasts as long as allowed. Forbidden: it wishes more. Invalid: the label is
   /// too long or empty, or the time is over. Conflict: the account has very many.
@@ -96,7 +96,7 @@ class TokenActions {
   Status revoke(const Actor& actor, std::int64_t id);
 
  private:
-  World world_;
+  Dependencies dependencies_;
 };
 
 }  // namespace mist::catalog

@@ -104,25 +104,26 @@ std::string summary_of(const Error& failure) {
 
 class Trial {
  public:
-  Trial(const TrialWorld& world, const Job& job, const TrialReport& report, const Context& context)
-      : world_(world),
+  Trial(const TrialDependencies& dependencies, const Job& job, const TrialReport& report,
+        const Context& context)
+      : dependencies_(dependencies),
         job_(job),
         report_(report),
         context_(context),
-        log_(world.clock),
-        directory_(world.directory / directory_name(job.id, job.attempt)),
-        previous_(world.directory / directory_name(job.id, job.attempt, kPrevious)),
-        id_(trial_namespace(world.instance, job, job.attempt), job.package),
-        times_{world.timeout, world.longest} {}
+        log_(dependencies.clock),
+        directory_(dependencies.directory / directory_name(job.id, job.attempt)),
+        previous_(dependencies.directory / directory_name(job.id, job.attempt, kPrevious)),
+        id_(trial_namespace(dependencies.instance, job, job.attempt), job.package),
+        times_{dependencies.timeout, dependencies.longest} {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
-    (void)world_.files.remove_all(directory_);
-    (void)world_.files.remove_all(previous_);
+    (void)dependencies_.files.remove_all(directory_);
+    (void)dependencies_.files.remove_all(previous_);
   }
 
   Result<bool> run() {
-    const Context limited = context_.with_timeout(world_.longest);
+    const Context limited = context_.with_timeout(dependencies_.longest);
     MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
     if (!read) return false;
     if (package_ != directory_) {
@@ -138,7 +139,7 @@ class Trial {
     if (!clean || !valid) return false;
     MIST_TRY_VOID(note_objects(limited));
     // Removing what dead tests left takes none of this version's time.
-    const Duration left = limited.remaining().value_or(world_.longest);
+    const Duration left = limited.remaining().value_or(dependencies_.longest);
     MIST_TRY_VOID(get_ready());
     return on_cluster(context_.with_timeout(left));
   }
@@ -170,23 +171,24 @@ class Trial {
   }
 
   Status look_at_cluster() {
-    auto client = world_.connect(log_);
+    auto client = dependencies_.connect(log_);
     if (!client.ok()) return std::move(client).error();
     client_ = *std::move(client);
     const std::string described = client_->describe();
     server_ = described.substr(0, described.find(' '));
-    environment_.emplace(action::Environment{*client_, world_.clock, world_.random, log_, job_.holder});
+    environment_.emplace(
+        action::Environment{*client_, dependencies_.clock, dependencies_.random, log_, job_.holder});
     environment_->process = own_process();
     environment_->life = life_of_process;
-    remains_.emplace(TrialRemains::World{*environment_, world_.instance, times_, report_.warn});
+    remains_.emplace(TrialRemains::Dependencies{*environment_, dependencies_.instance, times_, report_.warn});
     return note_nodes();
   }
 
   // Runs it, and hands its result on. False: it failed because of the package.
   Result<bool> step(std::string_view name, const Context& context, const Work& work) {
     (void)log_.take();
-    Step done{.name = std::string(name), .began = world_.clock.now()};
-    const SteadyTime began = world_.clock.steady_now();
+    Step done{.name = std::string(name), .began = dependencies_.clock.now()};
+    const SteadyTime began = dependencies_.clock.steady_now();
     const Result<std::string> result = work(context);
     // Stopped, or the lease lost: nobody asks for the rest.
     MIST_TRY_VOID(context_.check());
@@ -196,7 +198,7 @@ class Trial {
     }
     done.state = result.ok() ? StepState::Passed : StepState::Failed;
     done.summary = for_everybody(result.ok() ? *result : summary_of(result.error()));
-    done.elapsed = world_.clock.steady_now() - began;
+    done.elapsed = dependencies_.clock.steady_now() - began;
     done.log = for_everybody(log_.take());
     MIST_TRY_VOID(report_.step(done));
     return result.ok();
@@ -219,7 +221,7 @@ class Trial {
   std::string other_test_in(const Error& failure) const {
     const auto* const others = failure.detail<apply::OtherOwners>();
     if (others == nullptr) return {};
-    const std::string ours = fmt::format("catalog-{}-", world_.instance);
+    const std::string ours = fmt::format("catalog-{}-", dependencies_.instance);
     for (const std::string& release : others->releases) {
       std::string ns = release.substr(0, release.find('/'));
       if (ns.starts_with(ours) && ns != id_.ns) return ns;
@@ -263,7 +265,7 @@ class Trial {
   };
   Result<Unpacked> write_package(const std::string& text, const Path& directory, StepLog* told) {
     MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
-    MIST_TRY(std::string bytes, world_.blobs.get(digest));
+    MIST_TRY(std::string bytes, dependencies_.blobs.get(digest));
     MIST_TRY(const registry::PackageContent content, registry::content_of_blob(std::move(bytes)));
     Unpacked unpacked{.package = directory};
     std::shared_ptr<const std::string> module;
@@ -280,9 +282,9 @@ class Trial {
       unpacked.size += file.bytes.size();
       if (told != nullptr) told->line(fmt::format("{} ({} bytes)", file.path, file.bytes.size()));
     }
-    (void)world_.files.remove_all(directory);
-    MIST_TRY_VOID(world_.files.make_directories(directory.parent_path(), 0700));
-    MIST_TRY_VOID(write_tree(world_.files, directory, files, {.hidden = true, .durable = false}));
+    (void)dependencies_.files.remove_all(directory);
+    MIST_TRY_VOID(dependencies_.files.make_directories(directory.parent_path(), 0700));
+    MIST_TRY_VOID(write_tree(dependencies_.files, directory, files, {.hidden = true, .durable = false}));
     return unpacked;
   }
 
@@ -290,7 +292,8 @@ class Trial {
   void remove_earlier_files() {
     for (int attempt = 1; attempt < job_.attempt; ++attempt)
       for (const std::string_view which : {std::string_view(), kPrevious})
-        (void)world_.files.remove_all(world_.directory / directory_name(job_.id, attempt, which));
+        (void)dependencies_.files.remove_all(dependencies_.directory /
+                                             directory_name(job_.id, attempt, which));
   }
 
   Result<std::string> unpack(const Context&) {
@@ -303,20 +306,20 @@ class Trial {
   // A module. One that was built from a directory is compiled with its engine, when it is first rendered.
   Result<std::string> compile(const Context& context) {
     MIST_TRY(const package::Source* const package, source(context));
-    package::Renderer renderer(world_.engines, log_);
+    package::Renderer renderer(dependencies_.engines, log_);
     MIST_TRY(const package::Inspection inspection, renderer.inspect(*package, context));
     return fmt::format("it is a package: {}", inspection.format);
   }
 
   bool has_script() const {
-    return world_.files.exists(directory_ / kpm::kMetadataFile) &&
-           world_.files.exists(directory_ / package::kPreInstallScript);
+    return dependencies_.files.exists(directory_ / kpm::kMetadataFile) &&
+           dependencies_.files.exists(directory_ / package::kPreInstallScript);
   }
 
   // As kpm install runs it where nobody can be asked: in the sandbox, and a question takes its default.
   Result<std::string> run_script(const Context& context) {
     MIST_TRY(const package::Source* const package, source(context));
-    package::Renderer renderer(world_.engines, log_);
+    package::Renderer renderer(dependencies_.engines, log_);
     package::RenderRequest request = default_request(*package);
     request.quiet = false;
     const auto left = renderer.run_pre_install(*package, request, context);
@@ -350,11 +353,11 @@ class Trial {
   std::unique_ptr<render::Packages> packages() {
     // No registry that needs credentials, no OCI registry, nothing at private addresses, and nothing of this
     // machine beside the package.
-    registry::Registries::World registries{world_.files, world_.processes, log_,
-                                           world_.paths, world_.clock,     {}};
+    registry::Registries::Dependencies registries{dependencies_.files, dependencies_.processes, log_,
+                                                  dependencies_.paths, dependencies_.clock,     {}};
     registries.is_unpacked = true;
-    return std::make_unique<render::Packages>(render::Packages::World{
-        std::move(registries), {}, world_.engines, formats::RemoteBases::None, false, {}});
+    return std::make_unique<render::Packages>(render::Packages::Dependencies{
+        std::move(registries), {}, dependencies_.engines, formats::RemoteBases::None, false, {}});
   }
 
   Result<const package::Source*> source(const Context& context) {
@@ -368,8 +371,8 @@ class Trial {
     MIST_TRY(const package::Source* const package, source(context));
     const action::PackageCases cases{
         .source = *package, .folder = directory_ / package::kTestsFolder, .kube_version = kube_version};
-    package::Renderer renderer(world_.engines, log_);
-    return action::lint_package(world_.files, renderer, cases, world_.types, context);
+    package::Renderer renderer(dependencies_.engines, log_);
+    return action::lint_package(dependencies_.files, renderer, cases, dependencies_.types, context);
   }
 
   // The number of errors, which are in the log with everything else.
@@ -391,7 +394,7 @@ class Trial {
 
   Result<bool> check_versions(const Context& context) {
     bool all = true;
-    const std::string minors = world_.types.minors();
+    const std::string minors = dependencies_.types.minors();
     for (const std::string_view each : split(minors, ',')) {
       const std::string minor(trim(each));
       if (minor.empty()) continue;
@@ -411,7 +414,7 @@ class Trial {
   // For its page. Where there are none, the steps that follow say why.
   Status note_objects(const Context& context) {
     MIST_TRY(const package::Source* const package, source(context));
-    package::Renderer renderer(world_.engines, log_);
+    package::Renderer renderer(dependencies_.engines, log_);
     const auto objects = version_objects(renderer, *package, default_request(*package), context);
     MIST_TRY_VOID(context_.check());
     return objects.ok() ? report_.objects(*objects) : Status();
@@ -433,8 +436,8 @@ class Trial {
   // Of attempts whose worker died, or was stopped while it removed what it had made.
   Status remove_leftovers() {
     for (int attempt = 1; attempt <= job_.attempt; ++attempt)
-      MIST_TRY_VOID(remains_->remove_attempt({trial_namespace(world_.instance, job_, attempt), job_.package},
-                                             context_));
+      MIST_TRY_VOID(remains_->remove_attempt(
+          {trial_namespace(dependencies_.instance, job_, attempt), job_.package}, context_));
     return {};
   }
 
@@ -456,7 +459,7 @@ class Trial {
 
   Status make_namespace() {
     MIST_TRY(const kube::ObjectRef ref, namespace_ref(*client_, id_.ns, context_));
-    const std::string until = format_time(world_.clock.now() + times_.longest_life());
+    const std::string until = format_time(dependencies_.clock.now() + times_.longest_life());
     auto made = client_->create(
         ref.resource, {},
         Value::object(
@@ -464,7 +467,7 @@ class Trial {
              {"kind", Value("Namespace")},
              {"metadata",
               Value::object({{"name", Value(id_.ns)},
-                             {"labels", Value::object({{kInstanceLabel, Value(world_.instance)}})},
+                             {"labels", Value::object({{kInstanceLabel, Value(dependencies_.instance)}})},
                              {"annotations", Value::object({{kUntilAnnotation, Value(until)},
                                                             {kPackageAnnotation, Value(job_.package)}})}})}}),
         context_);
@@ -529,13 +532,13 @@ class Trial {
     render::Wanted wanted{.package = package.string(), .values = std::vector<package::ValuesInput>()};
     const render::LiveCluster live{*client_, action::cluster_lookup, &log_};
     render::WantedRelease release(packages(),
-                                  {std::make_shared<package::Renderer>(world_.engines, log_), live},
+                                  {std::make_shared<package::Renderer>(dependencies_.engines, log_), live},
                                   std::move(wanted), log_);
     MIST_TRY_VOID(release.prepare(context));
     action::DeployOptions options;
     options.dry_run = dry;
     options.wait = dry == action::DryRun::No;
-    options.timeout = world_.timeout;
+    options.timeout = dependencies_.timeout;
     const action::Render render = [&](const action::ReleaseState& state) {
       return release.render(state.facts(), context);
     };
@@ -545,7 +548,7 @@ class Trial {
   Result<std::string> test(const Context& context) {
     MIST_TRY(const action::TestReport report,
              action::run_tests(
-                 *environment_, id_, {.timeout = world_.timeout},
+                 *environment_, id_, {.timeout = dependencies_.timeout},
                  [&](const action::TestResult& result) {
                    log_.line(fmt::format("{}: {}{}", result.key.display(), action::to_string(result.outcome),
                                          result.message.empty() ? "" : ": " + result.message));
@@ -627,7 +630,7 @@ class Trial {
     return stays;
   }
 
-  const TrialWorld& world_;
+  const TrialDependencies& dependencies_;
   const Job& job_;
   const TrialReport& report_;
   const Context& context_;
@@ -647,19 +650,19 @@ class Trial {
 
 }  // namespace
 
-Status check_ready(const TrialWorld& world) {
-  return package::check_installation(world.files, world.types, world.engines.engines);
+Status check_ready(const TrialDependencies& dependencies) {
+  return package::check_installation(dependencies.files, dependencies.types, dependencies.engines.engines);
 }
 
-void remove_left_files(const TrialWorld& world,
+void remove_left_files(const TrialDependencies& dependencies,
                        const std::function<Result<bool>(std::int64_t job, int attempt)>& is_tested) {
-  const auto entries = world.files.list(world.directory);
+  const auto entries = dependencies.files.list(dependencies.directory);
   if (!entries.ok()) return;
   for (const DirectoryEntry& each : *entries) {
     const auto of = attempt_of(each.name);
     if (!of) continue;
     const auto tested = is_tested(of->first, of->second);
-    if (tested.ok() && !*tested) (void)world.files.remove_all(world.directory / each.name);
+    if (tested.ok() && !*tested) (void)dependencies.files.remove_all(dependencies.directory / each.name);
   }
 }
 
@@ -667,9 +670,9 @@ std::string trial_namespace(const std::string& instance, const Job& job, int att
   return fmt::format("catalog-{}-{}-{}", instance, job.id, attempt);
 }
 
-Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
+Result<bool> run_trial(const TrialDependencies& dependencies, const Job& job, const TrialReport& report,
                        const Context& context) {
-  return Trial(world, job, report, context).run();
+  return Trial(dependencies, job, report, context).run();
 }
 
 }  // namespace mist::catalog

@@ -20,7 +20,7 @@
 
 namespace mist::catalog {
 
-struct TrialWorld {
+struct TrialDependencies {
   FileSystem& files;
   ProcessRunner& processes;
   Clock& clock;
@@ -55,16 +55,16 @@ struct HeldByAnotherTest {};
 /// Whether every step passed. Errors: those that say nothing of the package (ClusterFault,
 /// HeldByAnotherTest, package::InstallationFault, the context ended, of `report`): the job may be tried
 /// again.
-Result<bool> run_trial(const TrialWorld& world, const Job& job, const TrialReport& report,
+Result<bool> run_trial(const TrialDependencies& dependencies, const Job& job, const TrialReport& report,
                        const Context& context);
 
 /// Whether this installation has what trials need: the engines and Kubernetes' schemas. Errors: those of
 /// package::check_installation.
-Status check_ready(const TrialWorld& world);
+Status check_ready(const TrialDependencies& dependencies);
 
 /// Removes the files of tests whose worker was killed: of each attempt of a job that nobody is at by
 /// `is_tested`. Several workers may have one directory.
-void remove_left_files(const TrialWorld& world,
+void remove_left_files(const TrialDependencies& dependencies,
                        const std::function<Result<bool>(std::int64_t job, int attempt)>& is_tested);
 
 /// Where an attempt installs.

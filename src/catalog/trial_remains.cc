@@ -38,13 +38,13 @@ Status TrialRemains::uninstall(const ReleaseId& id, Hooks hooks, const Context& 
       .rules = {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true},
       .wait = true,
       .no_hooks = hooks == Hooks::Skipped,
-      .timeout = world_.times.timeout,
+      .timeout = dependencies_.times.timeout,
       .plan_again = true};
-  auto plan = action::plan_uninstall(world_.environment, id, options, context);
+  auto plan = action::plan_uninstall(dependencies_.environment, id, options, context);
   if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return {};
   if (!plan.ok()) return std::move(plan).error();
   MIST_TRY(const action::UninstallReport report,
-           action::uninstall(world_.environment, *std::move(plan), options, context));
+           action::uninstall(dependencies_.environment, *std::move(plan), options, context));
   if (report.retained > 0)
     return error(ErrorKind::Invalid, "uninstalling left {}", plural(report.retained, "object"))
         .with_hint(
@@ -61,7 +61,7 @@ Status TrialRemains::clear_up(const ReleaseId& id, const std::string& namespace_
 
 Status TrialRemains::clear_up_whole(const ReleaseId& id, const std::string& namespace_uid,
                                     const Context& context) {
-  (void)uninstall(id, Hooks::Skipped, context.with_timeout(world_.times.timeout));
+  (void)uninstall(id, Hooks::Skipped, context.with_timeout(dependencies_.times.timeout));
   MIST_TRY_VOID(remove_what_stays({id}, context));
   return remove_namespace(id.ns, namespace_uid, context);
 }
@@ -91,11 +91,11 @@ void TrialRemains::remove_abandoned(const std::string& own_namespace, std::int64
 }
 
 bool TrialRemains::is_older_than_any_test(const Value& ns) const {
-  const WallTime now = world_.environment.clock.now();
+  const WallTime now = dependencies_.environment.clock.now();
   if (const auto until = parse_time(ns.string_at({"metadata", "annotations", kUntilAnnotation})))
     return now >= *until;
   const auto created = parse_time(ns.string_at({"metadata", "creationTimestamp"}));
-  return !created || now - *created >= world_.times.longest_life();
+  return !created || now - *created >= dependencies_.times.longest_life();
 }
 
 Result<std::vector<Value>> TrialRemains::abandoned_namespaces(const std::string& own_namespace,
@@ -103,7 +103,7 @@ Result<std::vector<Value>> TrialRemains::abandoned_namespaces(const std::string&
   MIST_TRY(const kube::ObjectRef ref, namespace_ref(client(), own_namespace, context));
   MIST_TRY(kube::ObjectList list,
            client().list(ref.resource,
-                         {.label_selector = fmt::format("{}={}", kInstanceLabel, world_.instance),
+                         {.label_selector = fmt::format("{}={}", kInstanceLabel, dependencies_.instance),
                           .metadata_only = true},
                          context));
   std::erase_if(list.items, [&](const Value& each) {
@@ -141,9 +141,9 @@ Status TrialRemains::remove_what_stays(const std::vector<ReleaseId>& releases, c
   for (const ReleaseId& each : releases)
     for (const ReleaseId& of : {each, ReleaseId(apply::test_set(each))}) {
       MIST_TRY(const std::vector<std::string> held,
-               remove_marked(world_.environment, of, look_time(), context));
+               remove_marked(dependencies_.environment, of, look_time(), context));
       for (const std::string& one : held)
-        world_.warn(fmt::format("of the test in {}, still being deleted: {}", each.ns, one));
+        dependencies_.warn(fmt::format("of the test in {}, still being deleted: {}", each.ns, one));
     }
   return {};
 }
@@ -160,15 +160,15 @@ Status TrialRemains::remove_namespace(const std::string& name, const std::string
                                       const Context& context) {
   MIST_TRY_VOID(delete_namespace(name, uid, context));
   MIST_TRY(const kube::ObjectRef ref, namespace_ref(client(), name, context));
-  return apply::wait_until_gone(client(), ref, uid, world_.times.timeout, context)
+  return apply::wait_until_gone(client(), ref, uid, dependencies_.times.timeout, context)
       .in("while waiting for the namespace of the test to go");
 }
 
 void TrialRemains::warn_that_stays(const std::string& ns, const Error& why) {
-  world_.warn(fmt::format("the namespace {} of a test stays: {}", ns, why.to_line()));
+  dependencies_.warn(fmt::format("the namespace {} of a test stays: {}", ns, why.to_line()));
 }
 
 // For what a release left, and again for what its tests did.
-Duration TrialRemains::look_time() const { return std::min(kProbe, world_.times.timeout / 2); }
+Duration TrialRemains::look_time() const { return std::min(kProbe, dependencies_.times.timeout / 2); }
 
 }  // namespace mist::catalog

@@ -39,7 +39,7 @@ Result<kube::ObjectRef> namespace_ref(kube::Client& client, const std::string& n
 
 class TrialRemains {
  public:
-  struct World {
+  struct Dependencies {
     const action::Environment& environment;  ///< outlives it
     std::string instance;                    ///< of the catalog
     TrialTimes times;
@@ -47,7 +47,7 @@ class TrialRemains {
   };
   enum class Hooks : std::uint8_t { Run, Skipped };
 
-  explicit TrialRemains(World world) : world_(std::move(world)) {}
+  explicit TrialRemains(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   /// All that the release has, but for what the package keeps: Invalid then.
   Status uninstall(const release::ReleaseId& id, Hooks hooks, const Context& context);
@@ -73,9 +73,9 @@ class TrialRemains {
   Status remove_namespace(const std::string& name, const std::string& uid, const Context& context);
   void warn_that_stays(const std::string& ns, const Error& why);
   Duration look_time() const;
-  kube::Client& client() { return world_.environment.client; }
+  kube::Client& client() { return dependencies_.environment.client; }
 
-  const World world_;
+  const Dependencies dependencies_;
 };
 
 }  // namespace mist::catalog

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 #include "testing/yaml.h"
 
 namespace mist::catalog {
@@ -15,7 +15,7 @@ using std::chrono::minutes;
 
 constexpr TrialTimes kTimes{.timeout = minutes(1), .longest = minutes(4)};
 
-class TrialRemainsTest : public mist::testing::ReleaseWorld {
+class TrialRemainsTest : public mist::testing::ReleaseFixture {
  protected:
   TrialRemains remains() {
     return TrialRemains(

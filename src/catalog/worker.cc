@@ -164,8 +164,8 @@ void let_others_renew(Store& store, const WorkerOptions& options, Clock& clock, 
   }
 }
 
-Status test_job(Store& store, const Job& job, const TrialWorld& world, const WorkerOptions& options,
-                Outage& outage, EventSink& events, const Context& context) {
+Status test_job(Store& store, const Job& job, const TrialDependencies& dependencies,
+                const WorkerOptions& options, Outage& outage, EventSink& events, const Context& context) {
   events.info(fmt::format("{} {}: testing, attempt {}", job.package, job.version, job.attempt));
   Lease lease(store, job, options, outage, context);
   const TrialReport report{.step = [&](const Step& step) { return store.add_step(job, step); },
@@ -173,15 +173,15 @@ Status test_job(Store& store, const Job& job, const TrialWorld& world, const Wor
                            .objects = [&](const VersionObjects& objects) -> Status {
                              std::string text;
                              if (!objects.text.empty()) {
-                               MIST_TRY(const crypto::Digest digest, world.blobs.put(objects.text));
+                               MIST_TRY(const crypto::Digest digest, dependencies.blobs.put(objects.text));
                                text = digest.str();
                              }
                              return store.note_objects(job, objects.graph, objects.security, text);
                            },
                            .warn = [&](const std::string& text) { events.warn(text); }};
-  const auto passed = run_trial(world, job, report, context.with_stop(lease.token()));
+  const auto passed = run_trial(dependencies, job, report, context.with_stop(lease.token()));
   if (!passed.ok() && is_storage_fault(passed.error())) outage.note(passed.error());
-  const Ending ending(store, job, world.clock, options.pause, outage, events, context);
+  const Ending ending(store, job, dependencies.clock, options.pause, outage, events, context);
   const Hold hold = lease.hold();
   if (hold != Hold::Ours) {
     events.warn(fmt::format("{} {}: the lease was lost", job.package, job.version));
@@ -221,7 +221,7 @@ Status test_job(Store& store, const Job& job, const TrialWorld& world, const Wor
                                   .state = StepState::Failed,
                                   .summary = "the catalog couldn't test it",
                                   .log = failure.to_line(),
-                                  .began = world.clock.now()}));
+                                  .began = dependencies.clock.now()}));
     return {};
   }
   MIST_TRY_VOID(ending.retry_after(options.pause * job.attempt * 5));
@@ -230,23 +230,23 @@ Status test_job(Store& store, const Job& job, const TrialWorld& world, const Wor
 
 }  // namespace
 
-Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
-                       const Context& context) {
+Result<bool> work_once(Store& store, const TrialDependencies& dependencies, const WorkerOptions& options,
+                       EventSink& events, const Context& context) {
   MIST_TRY(const std::optional<Job> job, store.lease(options.holder, options.term));
   if (!job) return false;
   Outage outage;
-  const Status done = test_job(store, *job, world, options, outage, events, context);
-  if (outage.was_seen()) let_others_renew(store, options, world.clock, context);
+  const Status done = test_job(store, *job, dependencies, options, outage, events, context);
+  if (outage.was_seen()) let_others_renew(store, options, dependencies.clock, context);
   if (!done.ok()) return done.error();
   return true;
 }
 
-Status work(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
-            const Context& context) {
-  remove_left_files(world,
+Status work(Store& store, const TrialDependencies& dependencies, const WorkerOptions& options,
+            EventSink& events, const Context& context) {
+  remove_left_files(dependencies,
                     [&](std::int64_t job, int attempt) { return store.is_being_tested(job, attempt); });
   while (context.check().ok()) {
-    const auto worked = work_once(store, world, options, events, context);
+    const auto worked = work_once(store, dependencies, options, events, context);
     if (worked.ok() && *worked) continue;
     const bool is_broken = !worked.ok() && is_of_installation(worked.error());
     if (is_broken)
@@ -254,10 +254,10 @@ Status work(Store& store, const TrialWorld& world, const WorkerOptions& options,
     else if (!worked.ok())
       events.warn(fmt::format("the queue: {}", worked.error().to_line()));
     if (!is_broken && !worked.ok() && is_away(worked.error())) {
-      let_others_renew(store, options, world.clock, context);
+      let_others_renew(store, options, dependencies.clock, context);
       continue;
     }
-    if (!world.clock.sleep(is_broken ? options.long_pause : options.pause, context.stop())) break;
+    if (!dependencies.clock.sleep(is_broken ? options.long_pause : options.pause, context.stop())) break;
   }
   return {};
 }

@@ -22,12 +22,12 @@ struct WorkerOptions {
 };
 
 /// Until the context ends; a trial that is going on then removes what it made, and its job waits for others.
-Status work(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
-            const Context& context);
+Status work(Store& store, const TrialDependencies& dependencies, const WorkerOptions& options,
+            EventSink& events, const Context& context);
 
 /// One job, if there is one. Whether there was. Errors: of the store; package::InstallationFault,
 /// ClusterFault: no package can be tested here now, and the job waits for another worker, or a later time.
-Result<bool> work_once(Store& store, const TrialWorld& world, const WorkerOptions& options, EventSink& events,
-                       const Context& context);
+Result<bool> work_once(Store& store, const TrialDependencies& dependencies, const WorkerOptions& options,
+                       EventSink& events, const Context& context);
 
 }  // namespace mist::catalog

@@ -202,12 +202,12 @@ class WorkerTest : public ::testing::Test {
     made.digest = blobs_.put(tree.encode())->str();
     ASSERT_TRUE(store_->submit(made).ok());
   }
-  TrialWorld world() {
+  TrialDependencies dependencies() {
     package::RendererOptions engines;
     engines.engines = package::EngineStore(dir_.path() / "engines", engines_);
     return {.files = files_,
             .processes = processes_,
-            .clock = *world_clock_,
+            .clock = *cluster_time_,
             .random = random_,
             .blobs = blobs_,
             .paths = paths_,
@@ -220,15 +220,16 @@ class WorkerTest : public ::testing::Test {
             .instance = "test"};
   }
   // That checks nothing against schemas.
-  TrialWorld world_on(std::function<Result<std::unique_ptr<kube::Client>>(EventSink&)> connect) {
-    TrialWorld made = world();
+  TrialDependencies dependencies_on(
+      std::function<Result<std::unique_ptr<kube::Client>>(EventSink&)> connect) {
+    TrialDependencies made = dependencies();
     made.types = {};
     made.connect = std::move(connect);
     made.timeout = std::chrono::seconds(5);
     return made;
   }
-  TrialWorld world_on_cluster() {
-    return world_on([this](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
+  TrialDependencies dependencies_on_cluster() {
+    return dependencies_on([this](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
       return std::unique_ptr<kube::Client>(cluster_.client_for("w"));
     });
   }
@@ -261,13 +262,14 @@ class WorkerTest : public ::testing::Test {
       if (is_tested && (pauses > 0 || ++looks > 20)) stopped.request_stop();  // nothing is left to do
       return false;
     });
-    world_clock_ = &clock;
+    cluster_time_ = &clock;
     cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb == "apply" && call.key.name == "a" && !call.dry_run && !others) others = another();
       return std::nullopt;
     });
-    ASSERT_TRUE(work(*store_, world_on_cluster(), options, events_, Context(stopped.get_token())).ok());
-    world_clock_ = &clock_;
+    ASSERT_TRUE(
+        work(*store_, dependencies_on_cluster(), options, events_, Context(stopped.get_token())).ok());
+    cluster_time_ = &clock_;
     ASSERT_TRUE(others);
     EXPECT_GT(pauses, 0);
     EXPECT_EQ(state("redis"), VersionState::Testing);
@@ -291,7 +293,7 @@ class WorkerTest : public ::testing::Test {
     cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
     const auto began = parse_time(made.string_at({"metadata", "creationTimestamp"}));
     ASSERT_TRUE(began);
-    world_clock_ = &cluster_clock_.emplace(*began);
+    cluster_time_ = &cluster_clock_.emplace(*began);
     cluster_clock_->advance(ago);
   }
   // With an object of the whole cluster, as a killed worker leaves it.
@@ -321,12 +323,12 @@ class WorkerTest : public ::testing::Test {
         cluster_.put(mist::testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: "
                                          "catalog-test-55-1, labels: {mistletoe.dev/catalog: "
                                          "test}}}"));
-    world_clock_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
+    cluster_time_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
     cluster_clock_->advance(std::chrono::minutes(30));
     return {"catalog-test-55-1", "other"};
   }
   void expect_abandoned_gone() {
-    ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+    ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
     EXPECT_EQ(state(), VersionState::Passed);
     EXPECT_THAT(cluster_.objects(), IsEmpty());
   }
@@ -345,7 +347,7 @@ class WorkerTest : public ::testing::Test {
     const WorkerOptions options{.holder = "w", .pause = Duration::zero()};
     for (int i = 0; i < Store::kMostAttempts; ++i) {
       EXPECT_NE(state(), VersionState::Failed);
-      const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+      const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
       ASSERT_TRUE(worked.ok()) << worked.error().to_line();
     }
     EXPECT_EQ(state(), VersionState::Failed);
@@ -356,16 +358,16 @@ class WorkerTest : public ::testing::Test {
   void expect_waiting_however_often_it_is_tried() {
     const WorkerOptions options{.holder = "w", .long_pause = Duration::zero()};
     for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
-      const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+      const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
       ASSERT_TRUE(worked.ok()) << worked.error().to_line();
       EXPECT_TRUE(*worked);
     }
     expect_waiting();
   }
   template <typename Fault = package::InstallationFault>
-  void expect_untouched(const TrialWorld& world) {
+  void expect_untouched(const TrialDependencies& dependencies) {
     for (int i = 0; i < 2 * Store::kMostAttempts; ++i) {
-      const auto worked = work_once(*store_, world, {.holder = "w"}, events_, Context());
+      const auto worked = work_once(*store_, dependencies, {.holder = "w"}, events_, Context());
       ASSERT_FALSE(worked.ok());
       EXPECT_NE(worked.error().detail<Fault>(), nullptr) << worked.error().to_line();
     }
@@ -378,7 +380,7 @@ class WorkerTest : public ::testing::Test {
   HostProcessRunner processes_;
   SystemClock clock_;
   std::optional<ShiftedClock> cluster_clock_;  // the time of cluster_
-  Clock* world_clock_ = &clock_;
+  Clock* cluster_time_ = &clock_;
   SystemRandom random_;
   mist::testing::RecordedEvents events_;
   config::Paths paths_;
@@ -392,19 +394,19 @@ class WorkerTest : public ::testing::Test {
 
 TEST_F(WorkerTest, AnInstallationWithoutSchemasBlamesNoPackage) {
   submit({{"map.yaml", std::string(kMap)}});
-  expect_untouched(world());
+  expect_untouched(dependencies());
 }
 
 TEST_F(WorkerTest, AnInstallationWithoutItsEnginesBlamesNoPackage) {
   submit({{"K3.yaml", "name: etcd\nversion: 1.0.0\n"}, {"manifests/a.yaml.j2", std::string(kMap)}});
-  expect_untouched(world());
+  expect_untouched(dependencies());
 }
 
 TEST_F(WorkerTest, FilesOfKilledWorkersGoWhenOneStartsAndThoseOfLivingOnesStay) {
   submit({{"map.yaml", std::string(kMap)}});
   const auto job = store_->lease("living", std::chrono::seconds(30));
   ASSERT_TRUE(job.ok() && *job);
-  const Path work_place = world().directory;
+  const Path work_place = dependencies().directory;
   const std::string living = fmt::format("job-{}-1", (*job)->id);
   const auto file_in = [&](const std::string& name) { return work_place / name / "a.yaml"; };
   for (const std::string& name : {living, living + "-previous", std::string("job-77-1"),
@@ -412,7 +414,7 @@ TEST_F(WorkerTest, FilesOfKilledWorkersGoWhenOneStartsAndThoseOfLivingOnesStay) 
     ASSERT_TRUE(files_.write(file_in(name), kMap).ok());
   std::stop_source stopped;
   stopped.request_stop();
-  ASSERT_TRUE(work(*store_, world(), {.holder = "w"}, events_, Context(stopped.get_token())).ok());
+  ASSERT_TRUE(work(*store_, dependencies(), {.holder = "w"}, events_, Context(stopped.get_token())).ok());
   EXPECT_TRUE(files_.exists(file_in(living)));
   EXPECT_TRUE(files_.exists(file_in(living + "-previous")));
   EXPECT_TRUE(files_.exists(file_in("job-of-ours"))) << "it is nobody's";
@@ -424,9 +426,9 @@ TEST_F(WorkerTest, FilesOfAnEarlierAttemptGoWithTheNextOne) {
   submit({{"map.yaml", std::string(kMap)}});
   const auto job = store_->lease("killed", Duration::zero());
   ASSERT_TRUE(job.ok() && *job);
-  const Path left = world().directory / fmt::format("job-{}-1", (*job)->id);
+  const Path left = dependencies().directory / fmt::format("job-{}-1", (*job)->id);
   ASSERT_TRUE(files_.write(left / "a.yaml", kMap).ok());
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->attempt, 2);
   EXPECT_FALSE(files_.exists(left));
 }
@@ -443,8 +445,8 @@ TEST_F(WorkerTest, AnOutageOfTheDatabaseAtTheEndOfATestCostsNoResult) {
   outage_.refuse("UPDATE jobs SET open = 0", 3);
   const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
   InterruptedClock clock([&](Duration duration) { return duration == options.term; });
-  world_clock_ = &clock;
-  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  cluster_time_ = &clock;
+  const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_EQ(outage_.refused(), 3);
   EXPECT_EQ(state(), VersionState::Passed);
@@ -459,8 +461,8 @@ TEST_F(WorkerTest, AnOutageOfTheDatabaseInATestCostsNoAttempt) {
   const WorkerOptions options{
       .holder = "w", .pause = std::chrono::milliseconds(1), .long_pause = Duration::zero()};
   InterruptedClock clock([&](Duration duration) { return duration == options.term; });
-  world_clock_ = &clock;
-  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  cluster_time_ = &clock;
+  const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_EQ(outage_.refused(), 4);
   expect_waiting();
@@ -477,7 +479,7 @@ TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewAndNobodyTookCostsNoAttempt) {
   });
   const WorkerOptions options{
       .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(10)};
-  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(events_.has("the lease was lost"));
   expect_waiting();
@@ -488,8 +490,8 @@ TEST_F(WorkerTest, AResultIsKeptThoughTheAnswerOfTheDatabaseWasLost) {
   outage_.lose_answer("UPDATE jobs SET open = 0");
   const WorkerOptions options{.holder = "w", .pause = std::chrono::milliseconds(1)};
   InterruptedClock clock([&](Duration duration) { return duration == options.term; });
-  world_clock_ = &clock;
-  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  cluster_time_ = &clock;
+  const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(*worked);
   EXPECT_EQ(state(), VersionState::Passed);
@@ -501,7 +503,7 @@ TEST_F(WorkerTest, AVersionThatCannotBeTestedIsToldSoOnceThoughAnAnswerWasLost) 
   cluster_.put(mist::testing::yaml(kRoleOfAnotherTest));
   outage_.lose_answer("UPDATE jobs SET open = 0");
   InterruptedClock clock([](Duration duration) { return duration == WorkerOptions().term; });
-  world_clock_ = &clock;
+  cluster_time_ = &clock;
   expect_failure_after_three_tries();
   const std::vector<Step> steps = (*store_->last_run("etcd", "1.0.0"))->steps;
   EXPECT_EQ(std::ranges::count(steps, "worker", &Step::name), 1);
@@ -520,7 +522,7 @@ TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewIsLeftToTheWorkerThatTookIt) {
   });
   const WorkerOptions options{
       .holder = "w", .term = std::chrono::milliseconds(30), .pause = std::chrono::milliseconds(10)};
-  const auto worked = work_once(*store_, world_on_cluster(), options, events_, Context());
+  const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(*worked);
   ASSERT_TRUE(taken);
@@ -561,8 +563,8 @@ TEST_F(WorkerTest, ARenewalThatFailsIsTriedAgainBeforeTheLeaseEnds) {
   const WorkerOptions options{
       .holder = "w", .term = std::chrono::seconds(3), .pause = std::chrono::milliseconds(1)};
   InterruptedClock clock([&](Duration duration) { return duration == options.term; });
-  world_clock_ = &clock;
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), options, events_, Context()).ok());
+  cluster_time_ = &clock;
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), options, events_, Context()).ok());
   EXPECT_TRUE(is_over);
   EXPECT_FALSE(events_.has("the lease was lost"));
   EXPECT_EQ(state(), VersionState::Passed);
@@ -584,7 +586,7 @@ TEST_F(WorkerTest, AStoppedWorkerDoesNotWaitForTheDatabase) {
   std::stop_source stopped;
   stopped.request_stop();
   const auto worked =
-      work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context(stopped.get_token()));
+      work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context(stopped.get_token()));
   ASSERT_FALSE(worked.ok());
   EXPECT_EQ(worked.error().kind, ErrorKind::Retryable) << worked.error().to_line();
   EXPECT_EQ(outage_.refused(), 1);
@@ -592,13 +594,13 @@ TEST_F(WorkerTest, AStoppedWorkerDoesNotWaitForTheDatabase) {
 
 TEST_F(WorkerTest, BytesOfThePreviousVersionThatAreLostHoldUpNoNewOne) {
   submit({{"map.yaml", std::string(kMap)}});
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   const auto previous = store_->version("etcd", "1.0.0");
   ASSERT_TRUE(previous.ok() && *previous);
   const Path lost = blobs_.place_of(*crypto::Digest::parse((*previous)->digest));
   submit({{"role.yaml", std::string(kRole)}}, "1.1.0");
   ASSERT_TRUE(files_.remove_all(lost).ok());
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   const auto tested = store_->version("etcd", "1.1.0");
   ASSERT_TRUE(tested.ok() && *tested);
   EXPECT_EQ((*tested)->state, VersionState::Passed);
@@ -612,7 +614,7 @@ TEST_F(WorkerTest, BytesOfThePreviousVersionThatAreLostHoldUpNoNewOne) {
 
 TEST_F(WorkerTest, AClusterThatCannotBeReachedBlamesNoPackage) {
   submit({{"map.yaml", std::string(kMap)}});
-  expect_untouched<ClusterFault>(world_on([](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
+  expect_untouched<ClusterFault>(dependencies_on([](EventSink&) -> Result<std::unique_ptr<kube::Client>> {
     return error(ErrorKind::Retryable, "no cluster here");
   }));
 }
@@ -623,7 +625,7 @@ TEST_F(WorkerTest, AClusterThatLetsUsMakeNoNamespaceBlamesNoPackage) {
     if (call.verb != "create" || call.key.group_kind.kind != "Namespace") return std::nullopt;
     return error(ErrorKind::Forbidden, "no right to create namespaces");
   });
-  expect_untouched<ClusterFault>(world_on_cluster());
+  expect_untouched<ClusterFault>(dependencies_on_cluster());
 }
 
 TEST_F(WorkerTest, CredentialsThatEndWhileAPackageIsInstalledBlameNoPackage) {
@@ -634,7 +636,7 @@ TEST_F(WorkerTest, CredentialsThatEndWhileAPackageIsInstalledBlameNoPackage) {
     if (!ended) return std::nullopt;
     return error(ErrorKind::Forbidden, "Unauthorized");
   });
-  expect_untouched<ClusterFault>(world_on_cluster());
+  expect_untouched<ClusterFault>(dependencies_on_cluster());
   EXPECT_TRUE(ended) << "it was never installed";
 }
 
@@ -675,11 +677,11 @@ TEST_F(WorkerTest, NamespacesThatDeadTestsLeftAreRemovedByLaterTests) {
   };
   const encoding::Value made = left("catalog-test-55-1", "test");
   left("catalog-other-55-1", "other");
-  world_clock_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
+  cluster_time_ = &cluster_clock_.emplace(*parse_time(made.string_at({"metadata", "creationTimestamp"})));
   cluster_clock_->advance(std::chrono::minutes(30));
   leave_release({"catalog-test-55-1", "other"});
   ASSERT_TRUE(cluster_.has("ClusterRole.rbac.authorization.k8s.io", "", "reader"));
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Passed);
   EXPECT_FALSE(cluster_.has("ClusterRole.rbac.authorization.k8s.io", "", "reader"));
   EXPECT_FALSE(cluster_.has("Namespace", "", "catalog-test-55-1"));
@@ -709,7 +711,7 @@ TEST_F(WorkerTest, AVersionWaitsWhileAnotherTestRemovesWhatItsEarlierAttemptLeft
 TEST_F(WorkerTest, AnUninstallThatFailsLeavesNothingOnTheCluster) {
   submit({{"map.yaml", std::string(kMap)}, {"role.yaml", std::string(kRole)}});
   refuse_deletions(2);  // that of the package, and the one after it
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Failed);
   const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
   EXPECT_EQ(last.name, "uninstall");
@@ -725,7 +727,7 @@ TEST_F(WorkerTest, AForeignServerThatListsNothingFailsNoTest) {
     if (call.verb != "list" || call.key.group_kind.kind != "Tally") return std::nullopt;
     return error(ErrorKind::Timeout, "cannot list");
   });
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Passed);
   EXPECT_THAT(cluster_.objects(), IsEmpty());
 }
@@ -742,7 +744,7 @@ kind: ClusterRole
 metadata: {name: reader, annotations: {helm.sh/resource-policy: keep}}
 rules: []
 )"}});
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Failed);
   const Step last = (*store_->last_run("etcd", "1.0.0"))->steps.back();
   EXPECT_EQ(last.name, "uninstall");
@@ -752,9 +754,9 @@ rules: []
 
 TEST_F(WorkerTest, WhatCannotBeRemovedNowIsRemovedByALaterTest) {
   submit({{"role.yaml", std::string(kRole)}});
-  world_clock_ = &cluster_clock_.emplace(clock_.now());
+  cluster_time_ = &cluster_clock_.emplace(clock_.now());
   refuse_deletions(-1);
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Failed);
   const auto is_namespace = [](const apimachinery::ObjectKey& key) {
     return key.group_kind == apimachinery::kNamespace;
@@ -764,7 +766,7 @@ TEST_F(WorkerTest, WhatCannotBeRemovedNowIsRemovedByALaterTest) {
   cluster_.set_before({});
   cluster_clock_->advance(std::chrono::hours(1));
   submit({{"map.yaml", std::string(kMap)}}, "1.1.0");
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_THAT(cluster_.objects(), IsEmpty());
 }
 
@@ -777,7 +779,7 @@ TEST_F(WorkerTest, ARecordThatThePackageForgesKeepsNothing) {
       forge_record({call.key.ns, "etcd"});
     return std::nullopt;
   });
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_TRUE(is_forged);
   EXPECT_EQ(state(), VersionState::Failed);
   EXPECT_THAT(cluster_.objects(), IsEmpty());
@@ -810,13 +812,13 @@ metadata: {name: judge}
 TEST_F(WorkerTest, RemovingADeadTestTakesNoneOfTheVersionsTime) {
   submit({{"map.yaml", std::string(kMap)}});
   leave_release(abandoned());
-  TrialWorld world = world_on_cluster();
-  world.longest = std::chrono::seconds(3);
+  TrialDependencies dependencies = dependencies_on_cluster();
+  dependencies.longest = std::chrono::seconds(3);
   cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "delete" && call.key.name == "catalog-test-55-1") clock_.sleep(world.longest, {});
+    if (call.verb == "delete" && call.key.name == "catalog-test-55-1") clock_.sleep(dependencies.longest, {});
     return std::nullopt;
   });
-  ASSERT_TRUE(work_once(*store_, world, {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies, {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Passed);
   EXPECT_THAT(cluster_.objects(), IsEmpty());
 }
@@ -844,14 +846,14 @@ TEST_F(WorkerTest, ANamespaceStaysWhereItsTestMayRun) {
   ns["metadata"]["annotations"].set("mistletoe.dev/catalog-test-until",
                                     format_time(began + std::chrono::hours(1)));
   cluster_.put(ns);
-  world_clock_ = &cluster_clock_.emplace(began);
+  cluster_time_ = &cluster_clock_.emplace(began);
   cluster_clock_->advance(std::chrono::minutes(20));
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_EQ(state(), VersionState::Passed);
   EXPECT_TRUE(cluster_.has("Namespace", "", "catalog-test-55-1")) << "it may be in its removal";
   cluster_clock_->advance(std::chrono::minutes(30));
   submit({{"map.yaml", std::string(kMap)}}, "1.1.0");
-  ASSERT_TRUE(work_once(*store_, world_on_cluster(), {.holder = "w"}, events_, Context()).ok());
+  ASSERT_TRUE(work_once(*store_, dependencies_on_cluster(), {.holder = "w"}, events_, Context()).ok());
   EXPECT_FALSE(cluster_.has("Namespace", "", "catalog-test-55-1"));
   EXPECT_TRUE(cluster_.has("Namespace", "", "catalog-test-56-1"));
 }

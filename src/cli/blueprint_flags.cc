@@ -15,22 +15,22 @@ Status check_blueprint_names(const std::string& name, const std::string& group) 
   return {};
 }
 
-Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, World& world) {
-  return action::read_blueprint(world.files, invocation.argument(kBlueprintSource.name));
+Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, Machine& machine) {
+  return action::read_blueprint(machine.files, invocation.argument(kBlueprintSource.name));
 }
 
-Result<std::optional<reconcile::Scenario>> scenario_of(const Invocation& invocation, World& world) {
+Result<std::optional<reconcile::Scenario>> scenario_of(const Invocation& invocation, Machine& machine) {
   constexpr std::uint64_t kMost = 16u << 20;
   const std::string instance = invocation.text(kInstanceFileFlag.name);
   const std::string file = invocation.text(kScenarioFlag.name);
   if (instance.empty() && file.empty()) return std::optional<reconcile::Scenario>();
   reconcile::Scenario scenario;
   if (!file.empty()) {
-    MIST_TRY(const std::string text, world.files.read(file, kMost));
+    MIST_TRY(const std::string text, machine.files.read(file, kMost));
     MIST_TRY(scenario, reconcile::Scenario::parse(text, file));
   }
   if (!instance.empty()) {
-    MIST_TRY(const std::string text, world.files.read(instance, kMost));
+    MIST_TRY(const std::string text, machine.files.read(instance, kMost));
     MIST_TRY(scenario.instance, encoding::parse_yaml(text, {.strict = true, .file = instance}));
   }
   if (scenario.instance.is_null())

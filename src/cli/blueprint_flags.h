@@ -2,9 +2,9 @@
 // Flags and helpers that the commands for authors of blueprints share. One thread.
 
 #include "action/authoring/blueprint_source.h"
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "reconcile/scenario.h"
 
 namespace mist::cli {
@@ -41,10 +41,10 @@ inline constexpr Flag kBlueprintGroupFlag{.name = "group",
 Status check_blueprint_names(const std::string& name, const std::string& group);
 
 /// The only blueprint at SOURCE.
-Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, World& world);
+Result<action::BlueprintSource> blueprint_source(const Invocation& invocation, Machine& machine);
 
 /// The scenario of --instance and --scenario; nullopt: neither was given. Errors: Usage (no instance), of the
 /// files.
-Result<std::optional<reconcile::Scenario>> scenario_of(const Invocation& invocation, World& world);
+Result<std::optional<reconcile::Scenario>> scenario_of(const Invocation& invocation, Machine& machine);
 
 }  // namespace mist::cli

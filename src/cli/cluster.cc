@@ -8,8 +8,8 @@ ClusterChoice cluster_choice(const Invocation& invocation) {
           .ns = invocation.text("namespace")};
 }
 
-Result<std::unique_ptr<kube::Client>> connect(const Invocation& invocation, World& world) {
-  return world.connect(cluster_choice(invocation), world);
+Result<std::unique_ptr<kube::Client>> connect(const Invocation& invocation, Machine& machine) {
+  return machine.connect(cluster_choice(invocation), machine);
 }
 
 }  // namespace mist::cli

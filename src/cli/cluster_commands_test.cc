@@ -21,7 +21,7 @@
 #include "testing/api_refusal.h"
 #include "testing/client_with_logs.h"
 #include "testing/fake_cluster.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 #include "testing/source_dir.h"
 #include "testing/umask.h"
 #include "testing/yaml.h"
@@ -35,7 +35,7 @@ using ::testing::Not;
 
 struct ClusterCommands : ::testing::Test {
   ClusterCommands() {
-    fake.world.connect = [this](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+    fake.machine.connect = [this](const ClusterChoice&, Machine&) -> Result<std::unique_ptr<kube::Client>> {
       return std::unique_ptr<kube::Client>(cluster.client_for("mistctl"));
     };
     manifest(R"({apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {a: "1"}})"
@@ -60,7 +60,7 @@ struct ClusterCommands : ::testing::Test {
   }
 
   testing::FakeCluster cluster;
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
   const Path package = fake.home.path() / "package";
 };
 
@@ -294,7 +294,7 @@ TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
   cluster.set_before({});
   Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
   Value lock = *encoding::parse_json(anchor.string_at({"metadata", "annotations", "mistletoe.dev/lock"}));
-  lock.set("renewed", format_micro_time(fake.world.clock.now()));
+  lock.set("renewed", format_micro_time(fake.machine.clock.now()));
   anchor["metadata"]["annotations"].set("mistletoe.dev/lock", encoding::to_json(lock));
   cluster.put(anchor, "mistctl");
   fake.out.take();
@@ -431,7 +431,7 @@ TEST_F(ClusterCommands, DoctorSaysWhatToDo) {
   const Value well = printed({"doctor"}, "doctor");
   EXPECT_EQ(well.find("failed")->as_int(), 0) << encoding::to_json(well);
   EXPECT_EQ(cluster.count("create"), 12u) << "reviews, and nothing else";
-  fake.world.connect = [this](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+  fake.machine.connect = [this](const ClusterChoice&, Machine&) -> Result<std::unique_ptr<kube::Client>> {
     return std::unique_ptr<kube::Client>(cluster.client_for("viewer"));
   };
   EXPECT_EQ(run({"doctor"}), ExitCode::Failed);
@@ -532,7 +532,7 @@ TEST_F(ClusterCommands, APlanIsNotCarriedOutInAnotherNamespace) {
 
 TEST_F(ClusterCommands, TestPrintsLogsOutcomesAndWhy) {
   const std::unique_ptr<kube::Client> inner = cluster.client_for("mistctl");
-  fake.world.connect = [&inner](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+  fake.machine.connect = [&inner](const ClusterChoice&, Machine&) -> Result<std::unique_ptr<kube::Client>> {
     auto client = std::make_unique<testing::ClientWithLogs>(*inner);
     client->set_log("good", "main", "fine\n");
     client->set_log("bad", "main", "one\n\x1b[31mnothing is well\n");
@@ -962,7 +962,7 @@ TEST_F(ClusterCommands, AWatchEndsWhenNobodyReadsItAnyMore) {
   ASSERT_EQ(run({"install", "web", "-p", package.string()}), ExitCode::Ok) << fake.err.take();
   const auto watched = [&](std::vector<std::string> args, const std::function<void()>& breaks) {
     std::stop_source stop;
-    fake.world.context = Context(stop.get_token());
+    fake.machine.context = Context(stop.get_token());
     int looks = 0;
     cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb != "list" || call.key.group_kind.kind != "Pod") return std::nullopt;
@@ -1029,7 +1029,7 @@ TEST_F(ClusterCommands, AHolderThatDiedOnThisMachineIsDead) {
   Value anchor = *cluster.find("Secret", "default", "mistletoe.web");
   Value lock = *encoding::parse_json(anchor.string_at({"metadata", "annotations", "mistletoe.dev/lock"}));
   EXPECT_FALSE(lock.string_at("process").empty());
-  lock.set("renewed", format_micro_time(fake.world.clock.now()));
+  lock.set("renewed", format_micro_time(fake.machine.clock.now()));
   lock.set("process", fmt::format("{}1", lock.string_at("process")));  // it began at another time
   anchor["metadata"]["annotations"].set("mistletoe.dev/lock", encoding::to_json(lock));
   cluster.put(anchor, "mistctl");

@@ -12,7 +12,7 @@
 #include "cli/output/help.h"
 #include "cli/output/manual.h"
 #include "cli/parse/flags.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 #include "view/display_width.h"
 
 namespace mist::cli {
@@ -214,7 +214,7 @@ TEST(Manual, WritesRoffThatManUnderstands) {
 
 struct Run : ::testing::Test {
   ExitCode run(const std::vector<std::string>& args) { return fake.run(args, command_table()); }
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
 };
 
 TEST_F(Run, VersionNeedsNothing) {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "cli/world.h"
+#include "cli/machine.h"
 
 namespace mist::cli {
 

@@ -18,7 +18,7 @@ Status only_with_keyless(const Invocation& invocation) {
   return {};
 }
 
-Result<sigstore::SigningConfig> signing_config(const Invocation& invocation, World& world,
+Result<sigstore::SigningConfig> signing_config(const Invocation& invocation, Machine& machine,
                                                const trust::Policy& policy) {
   const Path file =
       invocation.has("signing-config") ? Path(invocation.text("signing-config")) : policy.signing_config();
@@ -27,13 +27,13 @@ Result<sigstore::SigningConfig> signing_config(const Invocation& invocation, Wor
         .with_because("it names the services that sign; there are none that nobody configured")
         .with_hint(
             "give one with --signing-config FILE, or write spec.signingConfig in trust.yaml (docs/trust.md)");
-  MIST_TRY(const std::string text, world.files.read(file, sigstore::kMaxSigningConfigBytes));
+  MIST_TRY(const std::string text, machine.files.read(file, sigstore::kMaxSigningConfigBytes));
   return sigstore::SigningConfig::parse(text, file.string());
 }
 
-Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& invocation, World& world,
+Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& invocation, Machine& machine,
                                                              const trust::Policy& policy) {
-  if (invocation.has("trust-root")) return read_trust_root(world, invocation.text("trust-root"));
+  if (invocation.has("trust-root")) return read_trust_root(machine, invocation.text("trust-root"));
   if (policy.trust_root() != nullptr) return policy.trust_root();
   return error(ErrorKind::Usage, "--keyless needs a trust root")
       .with_because("a signature is verified before it is published")
@@ -41,43 +41,43 @@ Result<std::shared_ptr<const trust::TrustRoot>> signing_root(const Invocation& i
 }
 
 // On a terminal a person is asked to log in; where a program reads events, by one of them.
-Result<sigstore::IdentityToken> logged_in(const Invocation& invocation, World& world,
+Result<sigstore::IdentityToken> logged_in(const Invocation& invocation, Machine& machine,
                                           http::Transport& transport, const std::string& issuer) {
   const std::string client = invocation.text("token-audience");
-  const sigstore::LoginWorld login{
+  const sigstore::LoginDependencies login{
       .transport = transport,
-      .clock = world.clock,
-      .random = world.random,
-      .show = [&world](const sigstore::DeviceCode& code) {
+      .clock = machine.clock,
+      .random = machine.random,
+      .show = [&machine](const sigstore::DeviceCode& code) {
         const std::string where =
             code.direct.empty() ? fmt::format("open {} and enter {}", code.page, code.code)
                                 : fmt::format("open {} and see that it shows {}", code.direct, code.code);
         std::string words = fmt::format("To log in, {}. The code is valid for {}; Ctrl-C stops waiting.",
                                         where, format_age(code.valid));
-        if (world.json_events)
-          world.events->warn(std::move(words));
+        if (machine.json_events)
+          machine.events->warn(std::move(words));
         else
-          world.err.write(words + "\n");
+          machine.err.write(words + "\n");
       }};
-  return sigstore::log_in(login, issuer, client, world.context);
+  return sigstore::log_in(login, issuer, client, machine.context);
 }
 
 Result<sigstore::IdentityToken> token_for(const Invocation& invocation,
-                                          const std::optional<sigstore::Service>& issuer, World& world) {
+                                          const std::optional<sigstore::Service>& issuer, Machine& machine) {
   if (invocation.has("identity-token")) {
     const std::string file = invocation.text("identity-token");
-    MIST_TRY(const std::string text, read_named_file(world, file, sigstore::kMaxTokenBytes));
+    MIST_TRY(const std::string text, read_named_file(machine, file, sigstore::kMaxTokenBytes));
     return sigstore::IdentityToken::parse(text, file == kStandardInput ? "standard input" : file);
   }
-  const std::unique_ptr<http::Transport> transport = web_transport(world, "the issuer");
+  const std::unique_ptr<http::Transport> transport = web_transport(machine, "the issuer");
   const sigstore::TokenPlaces places{
-      .environment = world.environment, .files = world.files, .transport = *transport};
+      .environment = machine.environment, .files = machine.files, .transport = *transport};
   MIST_TRY(const std::optional<sigstore::IdentityToken> found,
-           sigstore::find_token(places, invocation.text("token-audience"), world.context));
+           sigstore::find_token(places, invocation.text("token-audience"), machine.context));
   if (found) return *found;
-  if (issuer && world.in.is_terminal() && world.err.is_terminal())
-    return logged_in(invocation, world, *transport, issuer->url);
-  const bool is_github = world.environment("GITHUB_ACTIONS").value_or("") == "true";
+  if (issuer && machine.in.is_terminal() && machine.err.is_terminal())
+    return logged_in(invocation, machine, *transport, issuer->url);
+  const bool is_github = machine.environment("GITHUB_ACTIONS").value_or("") == "true";
   return error(ErrorKind::NotFound, "there is no identity token to sign with")
       .with_because(
           "SIGSTORE_ID_TOKEN is not set, this is no job of GitHub Actions that may have one, and "
@@ -96,36 +96,36 @@ std::string identity_text(const trust::Identity& identity) {
   return fmt::format("{} ({})", identity.subject, identity.issuer);
 }
 
-Result<std::shared_ptr<const trust::TrustRoot>> read_trust_root(World& world, const std::string& file) {
-  MIST_TRY(const std::string text, world.files.read(file, trust::kMaxTrustRootBytes));
+Result<std::shared_ptr<const trust::TrustRoot>> read_trust_root(Machine& machine, const std::string& file) {
+  MIST_TRY(const std::string text, machine.files.read(file, trust::kMaxTrustRootBytes));
   MIST_TRY(trust::TrustRoot root, trust::TrustRoot::parse(text, file));
   return std::make_shared<const trust::TrustRoot>(std::move(root));
 }
 
-Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, World& world) {
+Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, Machine& machine) {
   if (!invocation.enabled("keyless")) {
     MIST_TRY_VOID(only_with_keyless(invocation));
     return std::optional<KeylessPlan>();
   }
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  MIST_TRY(const trust::Policy policy, registry::load_trust_policy(world.files, paths));
-  MIST_TRY(const sigstore::SigningConfig config, signing_config(invocation, world, policy));
-  MIST_TRY(std::shared_ptr<const trust::TrustRoot> root, signing_root(invocation, world, policy));
-  MIST_TRY(sigstore::ChosenServices services, config.choose(world.clock.now()));
-  MIST_TRY(sigstore::IdentityToken token, token_for(invocation, services.issuer, world));
-  MIST_TRY_VOID(token.check(invocation.text("token-audience"), world.clock.now()));
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  MIST_TRY(const trust::Policy policy, registry::load_trust_policy(machine.files, paths));
+  MIST_TRY(const sigstore::SigningConfig config, signing_config(invocation, machine, policy));
+  MIST_TRY(std::shared_ptr<const trust::TrustRoot> root, signing_root(invocation, machine, policy));
+  MIST_TRY(sigstore::ChosenServices services, config.choose(machine.clock.now()));
+  MIST_TRY(sigstore::IdentityToken token, token_for(invocation, services.issuer, machine));
+  MIST_TRY_VOID(token.check(invocation.text("token-audience"), machine.clock.now()));
   return std::optional(KeylessPlan{std::move(services), std::move(root), std::move(token)});
 }
 
 Result<std::unique_ptr<KeylessSigning>> KeylessSigning::open(const std::optional<KeylessPlan>& plan,
-                                                             World& world) {
+                                                             Machine& machine) {
   if (!plan) return std::unique_ptr<KeylessSigning>();
-  std::unique_ptr<http::Transport> transport = web_transport(world, "the signing service");
-  Activity activity(*world.events,
+  std::unique_ptr<http::Transport> transport = web_transport(machine, "the signing service");
+  Activity activity(*machine.events,
                     fmt::format("requesting a certificate from {}", plan->services.authority.url));
-  Result<sigstore::KeylessSigner> signer =
-      sigstore::KeylessSigner::open({.transport = *transport, .clock = world.clock, .random = world.random},
-                                    plan->services, plan->root, plan->token, world.context);
+  Result<sigstore::KeylessSigner> signer = sigstore::KeylessSigner::open(
+      {.transport = *transport, .clock = machine.clock, .random = machine.random}, plan->services, plan->root,
+      plan->token, machine.context);
   if (!signer) {
     activity.fail();
     return std::move(signer).error();

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "http/transport.h"
 #include "registry/statement_signer.h"
 #include "sigstore/signer.h"
@@ -51,7 +51,7 @@ inline constexpr FlagGroup kKeylessFlags{"Keyless signing", kKeylessFlagList};
 std::string identity_text(const trust::Identity& identity);
 
 /// The trust root in `file`. Errors: of the file, Invalid.
-Result<std::shared_ptr<const trust::TrustRoot>> read_trust_root(World& world, const std::string& file);
+Result<std::shared_ptr<const trust::TrustRoot>> read_trust_root(Machine& machine, const std::string& file);
 
 /// All that signing with an identity needs, read and checked before anything else is done.
 struct KeylessPlan {
@@ -61,13 +61,14 @@ struct KeylessPlan {
 };
 /// Nothing: the flags don't ask for it. Errors: Usage (a file is missing), NotFound (no token), Forbidden (a
 /// token that can't be accepted), Invalid.
-Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, World& world);
+Result<std::optional<KeylessPlan>> keyless_plan(const Invocation& invocation, Machine& machine);
 
 /// An identity that signs. It has a certificate already.
 class KeylessSigning {
  public:
   /// Gets the certificate. Null: there is no plan. Errors: of sigstore::KeylessSigner.
-  static Result<std::unique_ptr<KeylessSigning>> open(const std::optional<KeylessPlan>& plan, World& world);
+  static Result<std::unique_ptr<KeylessSigning>> open(const std::optional<KeylessPlan>& plan,
+                                                      Machine& machine);
 
   /// Lives as long as this.
   registry::StatementSigner signer() const;

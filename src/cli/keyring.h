@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "trust/policy.h"
 
 namespace mist::cli {
@@ -25,9 +25,10 @@ inline constexpr Flag kKeyringFlag{
     .rare = true};
 
 /// The keys in `file`; empty: where GnuPG has them. Errors: of the file, with a hint.
-Result<std::shared_ptr<const trust::Keyring>> read_keyring(World& world, std::string file);
+Result<std::shared_ptr<const trust::Keyring>> read_keyring(Machine& machine, std::string file);
 
 /// The keys that --verify demands; null: it isn't given. Errors: Usage, as read_keyring.
-Result<std::shared_ptr<const trust::Keyring>> demanded_keyring(const Invocation& invocation, World& world);
+Result<std::shared_ptr<const trust::Keyring>> demanded_keyring(const Invocation& invocation,
+                                                               Machine& machine);
 
 }  // namespace mist::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {
@@ -17,24 +17,24 @@ struct GnupgKeyring : ::testing::Test {
   }
   void set(const char* name, std::string value) { fake.environment[name] = std::move(value); }
 
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
 };
 
 TEST_F(GnupgKeyring, IsWhereTheEnvironmentSays) {
   const std::string in_home = keys_below(".gnupg"), elsewhere = keys_below("keys");
   set("HOME", fake.home.path().string());
-  EXPECT_EQ((*read_keyring(fake.world, ""))->file, in_home);
+  EXPECT_EQ((*read_keyring(fake.machine, ""))->file, in_home);
   set("GNUPGHOME", (fake.home.path() / "keys").string());
-  EXPECT_EQ((*read_keyring(fake.world, ""))->file, elsewhere);
+  EXPECT_EQ((*read_keyring(fake.machine, ""))->file, elsewhere);
 }
 
 TEST_F(GnupgKeyring, AnEmptyVariableIsNone) {
   const std::string in_home = keys_below(".gnupg");
   set("HOME", fake.home.path().string());
   set("GNUPGHOME", "");
-  EXPECT_EQ((*read_keyring(fake.world, ""))->file, in_home);
+  EXPECT_EQ((*read_keyring(fake.machine, ""))->file, in_home);
   set("HOME", "");
-  const Keyring found = read_keyring(fake.world, "");
+  const Keyring found = read_keyring(fake.machine, "");
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().kind, ErrorKind::Usage);
 }

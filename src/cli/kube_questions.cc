@@ -7,7 +7,7 @@
 #include <set>
 
 #include "action/authoring/host_script.h"
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "base/text.h"
 #include "cli/output/prompt.h"
 #include "cli/places.h"
@@ -87,7 +87,7 @@ Answered answer_of(const Question& question, Value answer, bool keeps_default = 
   return answered;
 }
 
-Status ask_for_consent(const Invocation& invocation, World& world, const package::HostScript& script,
+Status ask_for_consent(const Invocation& invocation, Machine& machine, const package::HostScript& script,
                        const crypto::Digest& digest) {
   const std::string flag = std::string(kAllowHostScriptsFlag.name);
   const std::string given = invocation.text(flag);
@@ -97,20 +97,20 @@ Status ask_for_consent(const Invocation& invocation, World& world, const package
     return error(ErrorKind::Forbidden, "the script that was allowed is another one: {} is {} now",
                  escape_controls(script.package), digest.str())
         .with_hint(fmt::format("read {}, then {}", package::kPreInstallScript, question));
-  if (!can_ask(world))
+  if (!can_ask(machine))
     return error(ErrorKind::Forbidden, "{} of {} would run on this machine, and nobody can be asked",
                  package::kPreInstallScript, escape_controls(script.package))
         .with_hint(fmt::format("read it, then {}", question));
-  MIST_TRY_VOID(world.out.flush());
-  const ScreenPause pause(world.screen);
-  world.err.write(fmt::format(
+  MIST_TRY_VOID(machine.out.flush());
+  const ScreenPause pause(machine.screen);
+  machine.err.write(fmt::format(
       "{} of {} needs the Python of this machine, because it uses {}:\n\n{}\n\nIt would run in bubblewrap: "
       "without network, and only manifests/ of a copy can be written. Its digest, and that of the files "
       "beside "
       "it, is {}.\nRun it? ",
       package::kPreInstallScript, escape_controls(script.package), escape_controls(script.needs),
       escape_controls(script.files.at(std::string(package::kPreInstallScript)), true), digest.str()));
-  MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
+  MIST_TRY(const std::optional<std::string> answer, machine.in.read_line(machine.context));
   const std::string word = lower_case(trim(answer.value_or("")));
   if (word == "y" || word == "yes") return {};
   return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no");
@@ -126,16 +126,16 @@ Error hidden_answer(const std::string& name) {
 
 }  // namespace
 
-Result<Answered> ask_question(World& world, const package::Question& question) {
-  MIST_TRY_VOID(world.out.flush());
-  const ScreenPause pause(world.screen);
+Result<Answered> ask_question(Machine& machine, const package::Question& question) {
+  MIST_TRY_VOID(machine.out.flush());
+  const ScreenPause pause(machine.screen);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    const auto ask = [&] { world.err.write(prompt_of(question)); };
+    const auto ask = [&] { machine.err.write(prompt_of(question)); };
     if (!question.secret) ask();
     MIST_TRY(const std::optional<std::string> line, question.secret
-                                                        ? world.in.read_hidden_line(world.context, ask)
-                                                        : world.in.read_line(world.context));
-    if (question.secret) world.err.write("\n");
+                                                        ? machine.in.read_hidden_line(machine.context, ask)
+                                                        : machine.in.read_line(machine.context));
+    if (question.secret) machine.err.write("\n");
     if (!line)
       return error(ErrorKind::Cancelled, "nothing was changed, because {} has no answer",
                    escape_controls(question.name));
@@ -148,13 +148,13 @@ Result<Answered> ask_question(World& world, const package::Question& question) {
     std::optional<Value> answer;
     if (!text.empty()) answer = parse_answer(question, text);
     if (answer) return answer_of(question, *std::move(answer));
-    world.err.write("That doesn't fit.\n");
+    machine.err.write("That doesn't fit.\n");
   }
   return error(ErrorKind::Invalid, "nothing was changed, because no answer to {} fits",
                escape_controls(question.name));
 }
 
-package::RunOnHost run_on_host(const Invocation& invocation, World& world) {
+package::RunOnHost run_on_host(const Invocation& invocation, Machine& machine) {
   const std::string_view name = kAllowHostScriptsFlag.name;
   if (find_flag(invocation.command(), name) == nullptr || !invocation.has(name)) return nullptr;
   // A command may render more than once; the script runs once.
@@ -162,13 +162,13 @@ package::RunOnHost run_on_host(const Invocation& invocation, World& world) {
   return [&, known](const package::HostScript& script, const Context& context) -> Result<package::Files> {
     const std::string key = action::host_script_digest(script.files).str() + script.input;
     if (const auto found = known->find(key); found != known->end()) return found->second;
-    MIST_TRY(const config::Paths paths, paths_of(world));
-    action::HostScripts scripts(world.files, world.processes, *world.events, paths.state / "host-scripts",
-                                paths.cache / "host-scripts");
+    MIST_TRY(const config::Paths paths, paths_of(machine));
+    action::HostScripts scripts(machine.files, machine.processes, *machine.events,
+                                paths.state / "host-scripts", paths.cache / "host-scripts");
     MIST_TRY(package::Files made, scripts.run(
                                       script,
                                       [&](const package::HostScript& wanted, const crypto::Digest& digest) {
-                                        return ask_for_consent(invocation, world, wanted, digest);
+                                        return ask_for_consent(invocation, machine, wanted, digest);
                                       },
                                       context));
     return known->emplace(key, std::move(made)).first->second;
@@ -176,26 +176,26 @@ package::RunOnHost run_on_host(const Invocation& invocation, World& world) {
 }
 
 Result<std::map<std::string, SecretString>> answer_questions(
-    const Invocation& invocation, World& world, const Cluster& cluster, const release::ReleaseId& id,
+    const Invocation& invocation, Machine& machine, const Cluster& cluster, const release::ReleaseId& id,
     const kpm::Kube& kube, const action::DeployOptions& options, Values kind,
     std::vector<package::ValuesInput>& values) {
   constexpr std::size_t kMostQuestions = 100;
   std::map<std::string, SecretString> hidden;
-  if (!world.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(world)) return hidden;
+  if (!machine.files.exists(kube.directory / package::kPreInstallScript) || !can_ask(machine)) return hidden;
   std::vector<package::ValuesInput> known = values;
   std::set<std::string> asked;
   while (asked.size() < kMostQuestions) {
     MIST_TRY(render::WantedRelease wanted,
-             wanted_package(invocation, world, cluster, id, kube.package.string(), known,
+             wanted_package(invocation, machine, cluster, id, kube.package.string(), known,
                             {.values = kind, .questions = Questions::Asked, .hidden = hidden}));
-    const action::Intent intent = action::preview_intent(render_of(wanted, world));
-    const auto look = action::look(cluster.environment, id, intent, options, world.context);
+    const action::Intent intent = action::preview_intent(render_of(wanted, machine));
+    const auto look = action::prepare(cluster.environment, id, intent, options, machine.context);
     if (look.ok()) return hidden;
     const auto* const open = look.error().detail<package::Unanswered>();
     // The deployment reports any other error.
     if (open == nullptr) return hidden;
     if (!asked.insert(open->question.name).second) return hidden_answer(open->question.name);
-    MIST_TRY(Answered answer, ask_question(world, open->question));
+    MIST_TRY(Answered answer, ask_question(machine, open->question));
     hidden.merge(answer.hidden);
     known.push_back(answer.value);
     if (!answer.keeps_default) values.push_back(answer.value);

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {
@@ -18,9 +18,9 @@ struct KubeQuestions : ::testing::Test {
   KubeQuestions() { fake.in.terminal = fake.err.terminal = true; }
   Result<Answered> ask(std::deque<std::string> lines) {
     fake.in.lines = std::move(lines);
-    return ask_question(fake.world, question);
+    return ask_question(fake.machine, question);
   }
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
   package::Question question{.name = "admin.password", .prompt = "Password", .secret = true};
 };
 

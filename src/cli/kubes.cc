@@ -8,53 +8,53 @@
 namespace mist::cli {
 namespace {
 
-void name_working_copy(World& world, const kpm::Kube& copy) {
-  tell_step(world, fmt::format("Using your working copy {}/", copy.directory.string()));
+void name_working_copy(Machine& machine, const kpm::Kube& copy) {
+  tell_step(machine, fmt::format("Using your working copy {}/", copy.directory.string()));
 }
 
-Result<kpm::Kube> unpacked(World& world, kpm::Home& home, const kpm::Listed& listed, bool say) {
+Result<kpm::Kube> unpacked(Machine& machine, kpm::Home& home, const kpm::Listed& listed, bool say) {
   if (listed.yanked)
-    tell_caution(world, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
-                                    listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
-  const bool is_here = world.files.exists(home.root() / listed.k3.full_name());
-  MIST_TRY(kpm::Kube kube, home.unpack(listed, world.context));
+    tell_caution(machine, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
+                                      listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
+  const bool is_here = machine.files.exists(home.root() / listed.k3.full_name());
+  MIST_TRY(kpm::Kube kube, home.unpack(listed, machine.context));
   if (say && !is_here) {
-    tell_step(world, fmt::format("Downloading {}", listed.k3.full_name()));
-    tell_step(world, fmt::format("Cached files into {}/", kube.directory.string()));
+    tell_step(machine, fmt::format("Downloading {}", listed.k3.full_name()));
+    tell_step(machine, fmt::format("Cached files into {}/", kube.directory.string()));
   }
   return kube;
 }
 
 }  // namespace
 
-void tell_step(World& world, std::string_view text) {
-  world.out.write(fmt::format("---> {}\n", escape_controls(text)));
+void tell_step(Machine& machine, std::string_view text) {
+  machine.out.write(fmt::format("---> {}\n", escape_controls(text)));
 }
 
-void tell_caution(World& world, std::string_view text) {
-  if (world.json_events) return world.events->warn(std::string(text));
-  const ScreenPause pause(world.screen);
-  world.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
+void tell_caution(Machine& machine, std::string_view text) {
+  if (machine.json_events) return machine.events->warn(std::string(text));
+  const ScreenPause pause(machine.screen);
+  machine.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
 }
 
-Result<kpm::Catalog> read_kpm_catalog(World& world, const kpm::Home& home, std::string_view wanted) {
-  MIST_TRY(kpm::Catalog catalog, home.catalog(world.context));
+Result<kpm::Catalog> read_kpm_catalog(Machine& machine, const kpm::Home& home, std::string_view wanted) {
+  MIST_TRY(kpm::Catalog catalog, home.catalog(machine.context));
   if (wanted.find('/') != std::string_view::npos) return catalog;
   for (const kpm::Unread& each : catalog.unread)
-    tell_caution(world, fmt::format("WARNING: {}{}{}", each.why.to_line(), each.why.hint.empty() ? "" : "; ",
-                                    each.why.hint));
+    tell_caution(machine, fmt::format("WARNING: {}{}{}", each.why.to_line(),
+                                      each.why.hint.empty() ? "" : "; ", each.why.hint));
   return catalog;
 }
 
-Result<kpm::Kube> obtain_kube(World& world, kpm::Home& home, const std::string& wanted, bool say) {
+Result<kpm::Kube> obtain_kube(Machine& machine, kpm::Home& home, const std::string& wanted, bool say) {
   MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
   if (copy) {
-    if (say) name_working_copy(world, *copy);
+    if (say) name_working_copy(machine, *copy);
     return *std::move(copy);
   }
-  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(world, home, wanted));
+  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
-  return unpacked(world, home, listed, say);
+  return unpacked(machine, home, listed, say);
 }
 
 Result<kpm::K3> KubeDependencies::find(const std::string& name, std::span<const kpm::Dependency> needs) {
@@ -63,7 +63,7 @@ Result<kpm::K3> KubeDependencies::find(const std::string& name, std::span<const 
   if (copy && std::ranges::all_of(needs, is_fit))
     return std::get<kpm::Kube>(found_.insert_or_assign(name, *std::move(copy)).first->second).k3;
   if (!catalog_) {
-    MIST_TRY(catalog_, read_kpm_catalog(world_, home_));
+    MIST_TRY(catalog_, read_kpm_catalog(machine_, home_));
   }
   MIST_TRY(kpm::Listed listed, kpm::Home::choose_for(*catalog_, name, needs));
   return std::get<kpm::Listed>(found_.insert_or_assign(name, std::move(listed)).first->second).k3;
@@ -72,9 +72,9 @@ Result<kpm::K3> KubeDependencies::find(const std::string& name, std::span<const 
 Result<kpm::Kube> KubeDependencies::obtain(const std::string& name, bool say) {
   const auto& found = found_.at(name);
   if (const auto* const listed = std::get_if<kpm::Listed>(&found))
-    return unpacked(world_, home_, *listed, say);
+    return unpacked(machine_, home_, *listed, say);
   const auto& copy = std::get<kpm::Kube>(found);
-  if (say) name_working_copy(world_, copy);
+  if (say) name_working_copy(machine_, copy);
   return copy;
 }
 

@@ -4,18 +4,18 @@
 
 namespace mist::cli {
 
-Result<std::string> read_named_file(World& world, const std::string& name, std::uint64_t limit) {
+Result<std::string> read_named_file(Machine& machine, const std::string& name, std::uint64_t limit) {
   if (name != kStandardInput) {
-    auto content = world.files.read(name, limit);
+    auto content = machine.files.read(name, limit);
     // Helm fetches them.
     if (!content.ok() && content.error().kind == ErrorKind::NotFound && name.find("://") != name.npos)
       content.error().hint = "addresses are not fetched: download it, and give the file";
     return content;
   }
-  if (std::exchange(world.input_taken, true))
+  if (std::exchange(machine.input_taken, true))
     return error(ErrorKind::Usage, "standard input can be read only once, and \"-\" is there twice")
         .with_hint("leave one \"-\" out, or name a file in its place");
-  return world.in.read_all(limit, world.context);
+  return machine.in.read_all(limit, machine.context);
 }
 
 }  // namespace mist::cli

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {
@@ -13,29 +13,30 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(NamedFile, StandardInputIsReadOnce) {
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
   fake.in.lines = {"typed"};
   ASSERT_TRUE(fake.files.write(fake.home.path() / "file", "written").ok());
   const std::string file = (fake.home.path() / "file").string();
-  EXPECT_EQ(*read_named_file(fake.world, "-", 100), "typed\n");
-  const auto again = read_named_file(fake.world, "-", 100);
+  EXPECT_EQ(*read_named_file(fake.machine, "-", 100), "typed\n");
+  const auto again = read_named_file(fake.machine, "-", 100);
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().kind, ErrorKind::Usage);
-  EXPECT_EQ(*read_named_file(fake.world, file, 100), "written");
-  EXPECT_EQ(*read_named_file(fake.world, file, 100), "written");
-  EXPECT_EQ(read_named_file(fake.world, file, 3).error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(*read_named_file(fake.machine, file, 100), "written");
+  EXPECT_EQ(*read_named_file(fake.machine, file, 100), "written");
+  EXPECT_EQ(read_named_file(fake.machine, file, 3).error().kind, ErrorKind::Invalid);
 }
 
 TEST(NamedFile, AnAddressIsNotFetched) {
-  testing::FakeWorld fake;
-  const auto read = read_named_file(fake.world, "https://example.com/values.yaml", 100);
+  testing::FakeMachine fake;
+  const auto read = read_named_file(fake.machine, "https://example.com/values.yaml", 100);
   ASSERT_FALSE(read.ok());
   EXPECT_THAT(read.error().hint, HasSubstr("download it"));
-  EXPECT_EQ(read_named_file(fake.world, "values.yaml", 100).error().hint.find("download"), std::string::npos);
+  EXPECT_EQ(read_named_file(fake.machine, "values.yaml", 100).error().hint.find("download"),
+            std::string::npos);
 }
 
 TEST(NamedFile, NoCommandTakesAnEmptyInputForWhatWasReadBefore) {
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
   const std::string directory = (fake.home.path() / "draft").string();
   const std::string pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: []}}";
   for (int run = 0; run < 2; ++run) {

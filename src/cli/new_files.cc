@@ -6,10 +6,11 @@
 
 namespace mist::cli {
 
-Status write_new_files(World& world, const Path& directory, const std::map<std::string, std::string>& files) {
+Status write_new_files(Machine& machine, const Path& directory,
+                       const std::map<std::string, std::string>& files) {
   std::vector<std::string> there;
   for (const auto& [path, text] : files) {
-    if (world.files.exists(directory / path)) there.push_back((directory / path).string());
+    if (machine.files.exists(directory / path)) there.push_back((directory / path).string());
   }
   if (!there.empty())
     return error(ErrorKind::Conflict, "{} of the template exist already in {}", plural(there.size(), "file"),
@@ -20,7 +21,7 @@ Status write_new_files(World& world, const Path& directory, const std::map<std::
     WriteOptions options = kUsersFile;
     options.exclusive = true;
     if (path.ends_with(".sh")) options.mode = 0777;
-    MIST_TRY_VOID(world.files.write(directory / path, text, options).in("while writing the template"));
+    MIST_TRY_VOID(machine.files.write(directory / path, text, options).in("while writing the template"));
   }
   return {};
 }

@@ -5,7 +5,7 @@
 #include "cli/places.h"
 #include "cli/release_flags.h"
 #include "package/value_places.h"
-#include "render/local_birth.h"
+#include "render/local_fixed_inputs.h"
 
 namespace mist::cli {
 
@@ -14,40 +14,40 @@ std::string offline_namespace(const Invocation& invocation) {
   return ns.empty() ? "default" : ns;
 }
 
-Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
+Result<render::ReleaseFacts> offline_release(const Invocation& invocation, Machine& machine,
                                              const std::string& text) {
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(text));
   render::ReleaseFacts release;
   release.id = {offline_namespace(invocation), name.str()};
   if (!is_dns1123_label(release.id.ns))
     return error(ErrorKind::Usage, "\"{}\" is not a namespace name", escape_controls(release.id.ns));
-  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Paths paths, paths_of(machine));
   const Path seed_file = invocation.has("seed-file") ? Path(invocation.text("seed-file")) : paths.seed_file();
   const render::SeedFile missing =
       invocation.has("seed-file") ? render::SeedFile::MustExist : render::SeedFile::MayBeMade;
-  MIST_TRY(release.birth, render::local_birth(world.files, world.random, world.clock, *world.events,
-                                              seed_file, missing, release.id));
+  MIST_TRY(release.fixed, render::local_fixed_inputs(machine.files, machine.random, machine.clock,
+                                                     *machine.events, seed_file, missing, release.id));
   return release;
 }
 
-Result<render::RenderedRelease> render_offline(const Invocation& invocation, World& world,
+Result<render::RenderedRelease> render_offline(const Invocation& invocation, Machine& machine,
                                                const std::string& reference, const std::string& name) {
-  MIST_TRY(render::ReleaseFacts release, offline_release(invocation, world, name));
-  MIST_TRY(render::RenderChoices choices, render_choices(invocation, world));
+  MIST_TRY(render::ReleaseFacts release, offline_release(invocation, machine, name));
+  MIST_TRY(render::RenderChoices choices, render_choices(invocation, machine));
   // The time that was asked for is that of the release: there is no other one.
-  if (choices.clock && !choices.clock->empty()) release.birth.frozen_clock = *choices.clock;
+  if (choices.clock && !choices.clock->empty()) release.fixed.frozen_clock = *choices.clock;
   choices.clock.reset();
-  MIST_TRY(const auto inputs, read_values(invocation, world));
-  MIST_TRY(package::Source source, fetch_package(invocation, world, reference, invocation.text("engine")));
-  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
-  MIST_TRY(std::unique_ptr<package::Renderer> renderer, open_renderer(invocation, world));
+  MIST_TRY(const auto inputs, read_values(invocation, machine));
+  MIST_TRY(package::Source source, fetch_package(invocation, machine, reference, invocation.text("engine")));
+  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *machine.events));
+  MIST_TRY(std::unique_ptr<package::Renderer> renderer, open_renderer(invocation, machine));
   const render::ReleaseRenderer rendering(std::move(renderer), assumed_cluster(invocation));
   MIST_TRY(
       render::RenderedRelease rendered,
       package::with_value_places(rendering.render(std::make_shared<const package::Source>(std::move(source)),
-                                                  std::move(values), choices, release, world.context),
+                                                  std::move(values), choices, release, machine.context),
                                  inputs));
-  rendered.birth = release.birth;
+  rendered.fixed = release.fixed;
   return rendered;
 }
 
@@ -60,9 +60,9 @@ render::AssumedCluster assumed_cluster(const Invocation& invocation) {
   return cluster;
 }
 
-Result<package::TypeStore> type_store(const World& world) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  return package::TypeStore(paths.schemas, world.build.kube_types);
+Result<package::TypeStore> type_store(const Machine& machine) {
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  return package::TypeStore(paths.schemas, machine.build.kube_types);
 }
 
 Result<apimachinery::KubeMinor> known_minor(const package::TypeStore& types, const std::string& version) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "package/capabilities.h"
 #include "package/type_store.h"
 #include "render/release_renderer.h"
@@ -38,12 +38,12 @@ inline constexpr FlagGroup kOfflineFlags{"Flags in place of a cluster", kOffline
 std::string offline_namespace(const Invocation& invocation);
 
 /// A release of that name which isn't installed anywhere, with seed and clock kept on this machine.
-Result<render::ReleaseFacts> offline_release(const Invocation& invocation, World& world,
+Result<render::ReleaseFacts> offline_release(const Invocation& invocation, Machine& machine,
                                              const std::string& name);
 
 /// Renders the package that `reference` names for such a release called `name`, as the flags of `generate`
-/// say: kEngineFlag, kValuesFlags, kOfflineFlags, kClockFlags, kSandboxFlags. Its `birth` is set.
-Result<render::RenderedRelease> render_offline(const Invocation& invocation, World& world,
+/// say: kEngineFlag, kValuesFlags, kOfflineFlags, kClockFlags, kSandboxFlags. Its `fixed` is set.
+Result<render::RenderedRelease> render_offline(const Invocation& invocation, Machine& machine,
                                                const std::string& reference, const std::string& name);
 
 /// The cluster that kube-version and api-versions describe. One of the latter may be several, with commas
@@ -51,7 +51,7 @@ Result<render::RenderedRelease> render_offline(const Invocation& invocation, Wor
 render::AssumedCluster assumed_cluster(const Invocation& invocation);
 
 /// The types of Kubernetes that came with this program.
-Result<package::TypeStore> type_store(const World& world);
+Result<package::TypeStore> type_store(const Machine& machine);
 /// The minor of a version whose types are there. Errors: Usage, naming those that are.
 Result<apimachinery::KubeMinor> known_minor(const package::TypeStore& types, const std::string& version);
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "render/packages.h"
 
 namespace mist::cli {
@@ -126,7 +126,7 @@ inline constexpr FlagGroup kSandboxFlags{"Sandbox flags", kSandboxFlagList};
 /// True if any of kValuesFlags was given.
 bool has_values(const Invocation& invocation);
 /// Reads what kValuesFlags name. Errors: of the files.
-Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, World& world);
+Result<std::vector<package::ValuesInput>> read_values(const Invocation& invocation, Machine& machine);
 
 /// The engines that may render a directory, for every command that names a package.
 inline constexpr std::string_view kEngineNames[] = {"helm",       "kustomize", "jinja", "nickel",
@@ -147,17 +147,17 @@ inline constexpr Flag kSkipSchemaFlag{
     .rare = true};
 
 /// Of engines: their limits, the cache of compiled code, where they are.
-package::RendererOptions renderer_options(const World& world, const config::Paths& paths);
+package::RendererOptions renderer_options(const Machine& machine, const config::Paths& paths);
 
 /// Where packages come from, as configured here.
-Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, World& world,
+Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, Machine& machine,
                                                         registry::Mirrors mirrors = registry::Mirrors::Use);
 /// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
 /// in kEngineFlag, or empty.
-Result<package::Source> fetch_package(const Invocation& invocation, World& world, std::string_view reference,
-                                      std::string engine = {});
+Result<package::Source> fetch_package(const Invocation& invocation, Machine& machine,
+                                      std::string_view reference, std::string engine = {});
 
 /// With the limits that kSandboxFlags give, and the cache of compiled code.
-Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, World& world);
+Result<std::unique_ptr<package::Renderer>> open_renderer(const Invocation& invocation, Machine& machine);
 
 }  // namespace mist::cli

@@ -3,9 +3,9 @@
 // thread.
 
 #include "action/authoring/package_cases.h"
+#include "cli/machine.h"
 #include "cli/package_flags.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 
 namespace mist::cli {
 
@@ -19,6 +19,6 @@ inline constexpr Flag kCasesFlag{
     .completion = Completion::Directory};
 
 /// The package of SOURCE, --engine, --cases and --skip-schema-validation. Errors: as fetch_package.
-Result<action::PackageCases> package_source(const Invocation& invocation, World& world);
+Result<action::PackageCases> package_source(const Invocation& invocation, Machine& machine);
 
 }  // namespace mist::cli

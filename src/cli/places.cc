@@ -2,12 +2,12 @@
 
 namespace mist::cli {
 
-Result<config::Paths> named_paths_of(const World& world) {
-  return config::Paths::from_environment(world.environment, world.program);
+Result<config::Paths> named_paths_of(const Machine& machine) {
+  return config::Paths::from_environment(machine.environment, machine.program);
 }
 
-Result<config::Paths> paths_of(const World& world) {
-  MIST_TRY(config::Paths paths, named_paths_of(world));
+Result<config::Paths> paths_of(const Machine& machine) {
+  MIST_TRY(config::Paths paths, named_paths_of(machine));
   MIST_TRY_VOID(config::check_places(paths));
   return paths;
 }

@@ -20,12 +20,12 @@ http::Tracer request_tracer(EventSink& events) {
 
 namespace {
 
-http::ClientOptions client_options(World& world) {
+http::ClientOptions client_options(Machine& machine) {
   http::ClientOptions options;
-  options.user_agent = fmt::format("mistctl/{}", world.build.version);
+  options.user_agent = fmt::format("mistctl/{}", machine.build.version);
   std::map<std::string, std::string> variables;  // keeps what the lookup points to
   options.proxy_environment = http::ProxyEnvironment::from([&](const char* name) -> const char* {
-    auto found = world.environment(name);
+    auto found = machine.environment(name);
     return found ? (variables[name] = *std::move(found)).c_str() : nullptr;
   });
   return options;
@@ -33,32 +33,35 @@ http::ClientOptions client_options(World& world) {
 
 }  // namespace
 
-std::unique_ptr<http::Transport> web_client(World& world) {
-  return std::make_unique<http::Client>(client_options(world));
+std::unique_ptr<http::Transport> web_client(Machine& machine) {
+  return std::make_unique<http::Client>(client_options(machine));
 }
 
-std::unique_ptr<http::Transport> web_transport(World& world, std::string peer) {
+std::unique_ptr<http::Transport> web_transport(Machine& machine, std::string peer) {
   http::RetryOptions retry;
   retry.peer = std::move(peer);
-  retry.tracer = request_tracer(*world.events);
-  return std::make_unique<http::RetryingClient>(client_options(world), world.clock, world.random,
-                                                *world.events, std::move(retry));
+  retry.tracer = request_tracer(*machine.events);
+  return std::make_unique<http::RetryingClient>(client_options(machine), machine.clock, machine.random,
+                                                *machine.events, std::move(retry));
 }
 
-registry::OciAccess oci_access(World& world, bool plain_http) {
-  return {.transport = [&world] { return web_transport(world); },
-          .environment = world.environment,
+registry::OciAccess oci_access(Machine& machine, bool plain_http) {
+  return {.transport = [&machine] { return web_transport(machine); },
+          .environment = machine.environment,
           .plain_http = plain_http};
 }
 
-Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world,
-                                                     registry::Mirrors mirrors) {
-  MIST_TRY(config::Paths paths, paths_of(world));
+Result<registry::Registries::Dependencies> registry_dependencies(const Invocation& invocation,
+                                                                 Machine& machine,
+                                                                 registry::Mirrors mirrors) {
+  MIST_TRY(config::Paths paths, paths_of(machine));
   const bool plain = find_flag(invocation.command(), kPlainHttpFlag.name) != nullptr &&
                      invocation.enabled(kPlainHttpFlag.name);
-  trust::CheckProvenance check = render::provenance_checker(renderer_options(world, paths), *world.events);
-  return registry::Registries::World{world.files, world.processes,          *world.events, std::move(paths),
-                                     world.clock, oci_access(world, plain), mirrors,       std::move(check)};
+  trust::CheckProvenance check =
+      render::provenance_checker(renderer_options(machine, paths), *machine.events);
+  return registry::Registries::Dependencies{machine.files,    machine.processes, *machine.events,
+                                            std::move(paths), machine.clock,     oci_access(machine, plain),
+                                            mirrors,          std::move(check)};
 }
 
 }  // namespace mist::cli

@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "http/retry.h"
 #include "http/transport.h"
 #include "registry/registry.h"
@@ -20,18 +20,18 @@ inline constexpr Flag kPlainHttpFlag{
         "Registries of this machine need no flag",
     .rare = true};
 
-/// `-v`: each request in a line. `events` is the world's, which run() may replace.
+/// `-v`: each request in a line. `events` is the machine's, which run() may replace.
 http::Tracer request_tracer(EventSink& events);
 
 /// Proxies and certificates as the environment says. Sends once.
-std::unique_ptr<http::Transport> web_client(World& world);
+std::unique_ptr<http::Transport> web_client(Machine& machine);
 /// The same, and repeats what may be repeated. `peer`: who answers, for messages.
-std::unique_ptr<http::Transport> web_transport(World& world, std::string peer = "the registry");
+std::unique_ptr<http::Transport> web_transport(Machine& machine, std::string peer = "the registry");
 
-registry::OciAccess oci_access(World& world, bool plain_http);
+registry::OciAccess oci_access(Machine& machine, bool plain_http);
 
 /// `invocation`: its kPlainHttpFlag counts, where the command has it. Errors: of paths_of.
-Result<registry::Registries::World> registries_world(const Invocation& invocation, World& world,
-                                                     registry::Mirrors mirrors = registry::Mirrors::Use);
+Result<registry::Registries::Dependencies> registry_dependencies(
+    const Invocation& invocation, Machine& machine, registry::Mirrors mirrors = registry::Mirrors::Use);
 
 }  // namespace mist::cli

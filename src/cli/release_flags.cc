@@ -26,8 +26,8 @@ using apply::ActionKind;
 
 namespace {
 
-std::string holder_name(const World& world) {
-  const auto user = world.environment("USER");
+std::string holder_name(const Machine& machine) {
+  const auto user = machine.environment("USER");
   return fmt::format("{}@{} pid {}", user && !user->empty() ? *user : "somebody", host_name(), ::getpid());
 }
 
@@ -113,11 +113,12 @@ Result<render::LookupGrants> lookup_grants(const Invocation& invocation) {
 
 }  // namespace
 
-Result<Cluster> open_cluster(const Invocation& invocation, World& world) {
-  MIST_TRY(std::unique_ptr<kube::Client> client, connect(invocation, world));
-  action::Environment environment{*client, world.clock, world.random, *world.events, holder_name(world)};
+Result<Cluster> open_cluster(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(std::unique_ptr<kube::Client> client, connect(invocation, machine));
+  action::Environment environment{*client, machine.clock, machine.random, *machine.events,
+                                  holder_name(machine)};
   // A setting for tests of takeover; people have no reason to change it.
-  if (const auto term = world.environment("MIST_LOCK_TERM_MS"); term && !term->empty())
+  if (const auto term = machine.environment("MIST_LOCK_TERM_MS"); term && !term->empty())
     environment.lock_term = std::chrono::milliseconds(std::clamp(std::atoi(term->c_str()), 100, 600000));
   environment.process = own_process();
   environment.life = life_of_process;
@@ -252,7 +253,7 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
   return options;
 }
 
-Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world) {
+Result<render::RenderChoices> render_choices(const Invocation& invocation, const Machine& machine) {
   render::RenderChoices choices;
   choices.rotate = rotate_secrets(invocation);
   MIST_TRY(choices.allow_lookup, lookup_grants(invocation));
@@ -266,7 +267,7 @@ Result<render::RenderChoices> render_choices(const Invocation& invocation, const
   if (text == "frozen") {
     choices.clock = "";
   } else if (text == "now") {
-    choices.clock = format_time(world.clock.now());
+    choices.clock = format_time(machine.clock.now());
   } else if (const auto time = parse_time(text)) {
     choices.clock = format_time(*time);
   } else {
@@ -280,30 +281,30 @@ ExitCode exit_code_of(const action::DeployReport& report) {
   return apply::count_left(report.plan) == 0 ? ExitCode::Ok : ExitCode::Differences;
 }
 
-void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
+void print_deploy_report(const Invocation& invocation, Machine& machine, const action::DeployReport& report,
                          std::string_view did) {
-  const Duration elapsed = world.clock.steady_now() - world.began;
+  const Duration elapsed = machine.clock.steady_now() - machine.began;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    return print_value(world, format, view::deploy_value(report, elapsed));
+    return print_value(machine, format, view::deploy_value(report, elapsed));
   const bool dry = report.dry_run != action::DryRun::No;
   if (dry && report.changed && invocation.enabled("explain"))
-    world.out.write(view::explanation(
+    machine.out.write(view::explanation(
         apply::announcement(report.plan, report.id,
                             report.first ? "install" : std::string(invocation.command().path)),
-        world.color_out));
+        machine.color_out));
   else if (dry && report.changed)
-    world.out.write(view::plan_table(report.plan).render(world.color_out));
-  world.out.write(view::deploy_text(report, did, elapsed));
+    machine.out.write(view::plan_table(report.plan).render(machine.color_out));
+  machine.out.write(view::deploy_text(report, did, elapsed));
   // A dry run, and one that writes nothing, warns of nothing.
   if (!dry && !report.changed) {
     for (const auto* actions : {&report.plan.writes, &report.plan.removals})
       for (const apply::PlannedAction& action : *actions)
         if (action.recorded.left)
-          world.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(action))));
+          machine.out.write(fmt::format("  {}\n", escape_controls(apply::left_words(action))));
   }
   if (dry || !report.changed) return;
-  if (!invocation.enabled("quiet")) world.out.write(what_next(invocation, report));
-  if (!report.message.empty()) world.out.write("\n" + escape_controls(report.message, true) + "\n");
+  if (!invocation.enabled("quiet")) machine.out.write(what_next(invocation, report));
+  if (!report.message.empty()) machine.out.write("\n" + escape_controls(report.message, true) + "\n");
 }
 
 }  // namespace mist::cli

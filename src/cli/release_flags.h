@@ -6,10 +6,10 @@
 
 #include "action/deploy/deploy.h"
 #include "action/uninstall.h"
+#include "cli/machine.h"
 #include "cli/package_flags.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "render/release_renderer.h"
 
 namespace mist::cli {
@@ -216,7 +216,7 @@ struct Cluster {
   std::unique_ptr<kube::Client> client;
   action::Environment environment;
 };
-Result<Cluster> open_cluster(const Invocation& invocation, World& world);
+Result<Cluster> open_cluster(const Invocation& invocation, Machine& machine);
 
 /// NAME in the release namespace: -n, else the context's, else "default"; with the words that hints need to
 /// find that cluster again.
@@ -252,14 +252,14 @@ Result<action::DeployOptions> plan_options(const Invocation& invocation, const r
 
 /// From kClockFlags, kRotateFlags and those of renders, where the command has them. Usage: a time that is
 /// none.
-Result<render::RenderChoices> render_choices(const Invocation& invocation, const World& world);
+Result<render::RenderChoices> render_choices(const Invocation& invocation, const Machine& machine);
 
 /// Of a release that went back to a recorded revision: Differences, where the server kept something as it
 /// was.
 ExitCode exit_code_of(const action::DeployReport& report);
 
 /// Prints what a deployment did, or would do.
-void print_deploy_report(const Invocation& invocation, World& world, const action::DeployReport& report,
+void print_deploy_report(const Invocation& invocation, Machine& machine, const action::DeployReport& report,
                          std::string_view did);
 
 }  // namespace mist::cli

@@ -4,13 +4,13 @@
 #include <span>
 #include <string>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
-#include "cli/world.h"
 
 namespace mist::cli {
 
-/// `args` is argv without the program's name. Draws errors on `world.err` (as JSON when `-o json` was given),
-/// flushes `world.out`, and returns the exit code of the process.
-ExitCode run(std::span<const std::string> args, World& world, const CommandTable& table);
+/// `args` is argv without the program's name. Draws errors on `machine.err` (as JSON when `-o json` was
+/// given), flushes `machine.out`, and returns the exit code of the process.
+ExitCode run(std::span<const std::string> args, Machine& machine, const CommandTable& table);
 
 }  // namespace mist::cli

@@ -10,7 +10,7 @@
 #include "encoding/json.h"
 #include "encoding/schema.h"
 #include "kube/client.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 #include "testing/source_dir.h"
 
 namespace mist::cli {
@@ -44,7 +44,7 @@ struct Schemas : ::testing::Test {
     return std::move(value).value_or({});
   }
 
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
 };
 
 TEST_F(Schemas, OfCommands) {
@@ -125,7 +125,7 @@ std::vector<std::string> words_for(const Command& command) {
 
 // Any error, of any command, is reported as JSON on the last line of stderr where JSON was asked for.
 TEST_F(Schemas, OfTheErrorsOfEveryCommand) {
-  fake.world.connect = [](const ClusterChoice&, World&) -> Result<std::unique_ptr<kube::Client>> {
+  fake.machine.connect = [](const ClusterChoice&, Machine&) -> Result<std::unique_ptr<kube::Client>> {
     return error(ErrorKind::Retryable, "no route to the cluster").with_hint("is it up?");
   };
   const auto fails = [&](std::vector<std::string> words, const std::string& line) {

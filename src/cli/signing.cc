@@ -21,79 +21,79 @@ constexpr std::string_view kPasswordVariables[] = {"MIST_KEY_PASSWORD", "COSIGN_
 
 namespace {
 
-trust::AskPassword password_of(const Invocation& invocation, World& world, const std::string& file) {
-  return [&invocation, &world, file]() -> Result<SecretString> {
+trust::AskPassword password_of(const Invocation& invocation, Machine& machine, const std::string& file) {
+  return [&invocation, &machine, file]() -> Result<SecretString> {
     for (const std::string_view variable : kPasswordVariables)
-      if (std::optional<std::string> given = world.environment(variable))
+      if (std::optional<std::string> given = machine.environment(variable))
         return SecretString(*std::move(given));
-    return ask_secret(world, invocation,
+    return ask_secret(machine, invocation,
                       {fmt::format("Password of {}: ", file), "the password in MIST_KEY_PASSWORD"});
   };
 }
 
 }  // namespace
 
-Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, World& world,
+Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, Machine& machine,
                                             const std::string& file) {
-  MIST_TRY(const std::string text, world.files.read(file, kMostKeyFile));
+  MIST_TRY(const std::string text, machine.files.read(file, kMostKeyFile));
   if (trust::is_minisign(text))
     return error(ErrorKind::Invalid, "{} is a key of minisign's", file)
         .with_because(
             "minisign signs files, in registries in git; what OCI registries hold is signed as cosign does")
         .with_hint("use a key of OpenSSL's or cosign's");
-  return trust::read_private_key(text, password_of(invocation, world, file))
+  return trust::read_private_key(text, password_of(invocation, machine, file))
       .in(fmt::format("while reading {}", file));
 }
 
-Result<trust::MinisignKey> read_minisign_key(const Invocation& invocation, World& world,
+Result<trust::MinisignKey> read_minisign_key(const Invocation& invocation, Machine& machine,
                                              const std::string& file) {
-  MIST_TRY(const std::string text, world.files.read(file, kMostKeyFile));
-  return trust::MinisignKey::read(text, password_of(invocation, world, file))
+  MIST_TRY(const std::string text, machine.files.read(file, kMostKeyFile));
+  return trust::MinisignKey::read(text, password_of(invocation, machine, file))
       .in(fmt::format("while reading {}", file));
 }
 
-Result<registry::SignReport> sign_reference(World& world, registry::OciClient& client,
+Result<registry::SignReport> sign_reference(Machine& machine, registry::OciClient& client,
                                             const oci::Reference& reference, const crypto::PrivateKey& key,
                                             std::map<std::string, std::string> annotations) {
-  Activity activity(*world.events, fmt::format("signing {}", reference.str()));
+  Activity activity(*machine.events, fmt::format("signing {}", reference.str()));
   Result<registry::SignReport> report = registry::sign_artifact(
-      client, reference, key, {.now = world.clock.now(), .annotations = std::move(annotations)},
-      world.context);
+      client, reference, key, {.now = machine.clock.now(), .annotations = std::move(annotations)},
+      machine.context);
   if (!report) {
     activity.fail();
     return report;
   }
-  world.events->info(report->was_there ? fmt::format("it was signed with key {} already", report->key)
-                                       : fmt::format("signed with key {}", report->key));
+  machine.events->info(report->was_there ? fmt::format("it was signed with key {} already", report->key)
+                                         : fmt::format("signed with key {}", report->key));
   return report;
 }
 
-void say_signed(World& world, const trust::Identity& identity, bool was_there) {
-  world.events->info(was_there ? fmt::format("it was signed by {} already", identity_text(identity))
-                               : fmt::format("signed by {}", identity_text(identity)));
+void say_signed(Machine& machine, const trust::Identity& identity, bool was_there) {
+  machine.events->info(was_there ? fmt::format("it was signed by {} already", identity_text(identity))
+                                 : fmt::format("signed by {}", identity_text(identity)));
 }
 
-Result<IdentityReport> sign_reference(World& world, registry::OciClient& client,
+Result<IdentityReport> sign_reference(Machine& machine, registry::OciClient& client,
                                       const oci::Reference& reference,
                                       const registry::StatementSigner& signer,
                                       std::map<std::string, std::string> annotations) {
-  Activity activity(*world.events, fmt::format("signing {}", reference.str()));
+  Activity activity(*machine.events, fmt::format("signing {}", reference.str()));
   const auto sign = [&]() -> Result<IdentityReport> {
     const oci::Repository& repository = reference.repository;
     MIST_TRY(const registry::RawManifest raw,
              client.manifest(repository, reference.digest ? reference.digest->str() : reference.tag,
-                             world.context));
+                             machine.context));
     MIST_TRY(const std::string media_type, registry::media_type_of(raw, reference.str()));
     MIST_TRY(const registry::SignatureBundle bundle,
              registry::sign_as_bundle(client, repository, oci::descriptor_of(media_type, raw.bytes), signer,
-                                      {.annotations = std::move(annotations)}, world.context));
+                                      {.annotations = std::move(annotations)}, machine.context));
     IdentityReport report{.signed_reference = reference,
                           .manifest = bundle.manifest,
                           .was_there = !bundle.artifact.has_value()};
     report.signed_reference.digest = raw.digest;
     if (bundle.artifact) {
       MIST_TRY([[maybe_unused]] const bool was_there,
-               registry::attach_document(client, repository, raw.digest, *bundle.artifact, world.context));
+               registry::attach_document(client, repository, raw.digest, *bundle.artifact, machine.context));
     }
     return report;
   };
@@ -102,7 +102,7 @@ Result<IdentityReport> sign_reference(World& world, registry::OciClient& client,
     activity.fail();
     return report;
   }
-  say_signed(world, *signer.identity, report->was_there);
+  say_signed(machine, *signer.identity, report->was_there);
   return report;
 }
 
@@ -125,12 +125,13 @@ Value signatures_value(const std::vector<trust::Proof>& proofs) {
   return list;
 }
 
-Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const package::Source& source) {
+Result<std::optional<registry::Verdict>> recorded_signatures(Machine& machine,
+                                                             const package::Source& source) {
   const std::optional<registry::Verdict> none;
   const Result<registry::PackageRef> parsed = registry::PackageRef::parse(source.reference);
   if (!parsed) return none;
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  registry::OciTrust trust(machine.files, paths, machine.clock, *machine.events);
   if (const auto* const there = std::get_if<oci::Reference>(&parsed->form()))
     return there->digest ? trust.recorded(there->repository, *there->digest) : none;
   const auto* const named = std::get_if<registry::RegistryRef>(&parsed->form());
@@ -139,14 +140,14 @@ Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const
   return trust.recorded(registry::chart_subject(*named, *digest), registry::package_of(*named));
 }
 
-Result<std::vector<ExaminedDocument>> examined_documents(World& world, registry::OciSource& source,
+Result<std::vector<ExaminedDocument>> examined_documents(Machine& machine, registry::OciSource& source,
                                                          const oci::Reference& reference) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  registry::OciTrust trust(machine.files, paths, machine.clock, *machine.events);
   const trust::Subject subject{reference.repository.identity(), *reference.digest};
   MIST_TRY(const trust::Rule rule, trust.rule_for(subject.package));
   MIST_TRY(std::vector<registry::AttachedDocument> listed,
-           registry::list_documents(source, reference.repository, *reference.digest, world.context));
+           registry::list_documents(source, reference.repository, *reference.digest, machine.context));
   std::vector<ExaminedDocument> documents;
   for (registry::AttachedDocument& each : listed) {
     ExaminedDocument one{std::move(each), {}};

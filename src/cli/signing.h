@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "encoding/value.h"
 #include "package/renderer.h"
 #include "registry/oci_documents.h"
@@ -22,15 +22,15 @@ namespace mist::cli {
 /// The private key in `file`. Its password, where it has one, is asked for, or taken from MIST_KEY_PASSWORD
 /// or COSIGN_PASSWORD; never from an argument, which others see. Errors: of the file, Invalid (no key, a
 /// wrong password), Usage (nobody can answer).
-Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, World& world,
+Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, Machine& machine,
                                             const std::string& file);
 
 /// The same of a file of minisign's.
-Result<trust::MinisignKey> read_minisign_key(const Invocation& invocation, World& world,
+Result<trust::MinisignKey> read_minisign_key(const Invocation& invocation, Machine& machine,
                                              const std::string& file);
 
 /// Signs what was pushed or named, and says so.
-Result<registry::SignReport> sign_reference(World& world, registry::OciClient& client,
+Result<registry::SignReport> sign_reference(Machine& machine, registry::OciClient& client,
                                             const oci::Reference& reference, const crypto::PrivateKey& key,
                                             std::map<std::string, std::string> annotations = {});
 
@@ -40,19 +40,19 @@ struct IdentityReport {
   crypto::Digest manifest;          ///< that holds the bundle
   bool was_there = false;           ///< signed by that identity before: nothing was sent
 };
-Result<IdentityReport> sign_reference(World& world, registry::OciClient& client,
+Result<IdentityReport> sign_reference(Machine& machine, registry::OciClient& client,
                                       const oci::Reference& reference,
                                       const registry::StatementSigner& signer,
                                       std::map<std::string, std::string> annotations = {});
 /// Says who signed it.
-void say_signed(World& world, const trust::Identity& identity, bool was_there);
+void say_signed(Machine& machine, const trust::Identity& identity, bool was_there);
 
 /// As `signatures` of schemas/cli/verify.schema.json.
 encoding::Value signatures_value(const std::vector<trust::Proof>& proofs);
 
 /// The findings about a package's signatures when it was fetched; nothing: it is of no registry, or the
 /// policy ignores its signatures.
-Result<std::optional<registry::Verdict>> recorded_signatures(World& world, const package::Source& source);
+Result<std::optional<registry::Verdict>> recorded_signatures(Machine& machine, const package::Source& source);
 
 /// A document that hangs on an artifact, and what its signature proves.
 struct ExaminedDocument {
@@ -62,7 +62,7 @@ struct ExaminedDocument {
 
 /// All of the manifest that `reference` names by its digest. Keys have the names that the trust policy gives
 /// them. Errors: of registry::list_documents, of the policy.
-Result<std::vector<ExaminedDocument>> examined_documents(World& world, registry::OciSource& source,
+Result<std::vector<ExaminedDocument>> examined_documents(Machine& machine, registry::OciSource& source,
                                                          const oci::Reference& reference);
 /// As `documents` of schemas/cli/inspect-package.schema.json.
 encoding::Value documents_value(const std::vector<ExaminedDocument>& documents);

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "base/secret.h"
 #include "cli/keyring.h"
 #include "cli/package_flags.h"
@@ -36,7 +36,7 @@ inline constexpr FlagGroup kWantedFlags{"Flags", kWantedFlagList};
 
 /// The flags' package, values and render choices, prepared. A command without kReuseValuesFlag makes a new
 /// release: there are no values but those given.
-Result<render::WantedRelease> wanted_release(const Invocation& invocation, World& world,
+Result<render::WantedRelease> wanted_release(const Invocation& invocation, Machine& machine,
                                              const Cluster& cluster);
 /// Whether a Kube's script asks what has a default, too.
 enum class Questions : std::uint8_t { WithoutDefault, Asked };
@@ -53,19 +53,20 @@ struct PackageChoices {
 
 /// The same of a release and a package that the command found by itself. `values`: those of kValuesFlags, or
 /// none.
-Result<render::WantedRelease> wanted_package(const Invocation& invocation, World& world,
+Result<render::WantedRelease> wanted_package(const Invocation& invocation, Machine& machine,
                                              const Cluster& cluster, const release::ReleaseId& id,
                                              std::string package, std::vector<package::ValuesInput> values,
                                              const PackageChoices& choices = {});
-/// A release that is new takes seed and clock from --seed-file, if that is given. `invocation` and `world`
+/// A release that is new takes seed and clock from --seed-file, if that is given. `invocation` and `machine`
 /// outlive the cluster.
-void use_seed_file(const Invocation& invocation, World& world, Cluster& cluster);
+void use_seed_file(const Invocation& invocation, Machine& machine, Cluster& cluster);
 
 /// For an Intent; both outlive it.
-action::Render render_of(render::WantedRelease& wanted, const World& world);
+action::Render render_of(render::WantedRelease& wanted, const Machine& machine);
 
 /// The effect of installing or upgrading to the wanted release, without a write. A change of drawn fields,
 /// which a deployment would refuse, is a warning here.
-Result<action::Look> preview(const Invocation& invocation, World& world, const Cluster& cluster);
+Result<action::PreparedDeploy> preview(const Invocation& invocation, Machine& machine,
+                                       const Cluster& cluster);
 
 }  // namespace mist::cli

@@ -130,22 +130,22 @@ struct Refused {
 
 class Completion {
  public:
-  Completion(const RemoteWorld& world, package::Source& source, const Context& context)
-      : world_(world), source_(source), context_(context), room_(source.reference) {
-    if (!world.is_local && world.origin.contains("://")) trusted_.add(world.origin);
+  Completion(const RemoteDependencies& dependencies, package::Source& source, const Context& context)
+      : dependencies_(dependencies), source_(source), context_(context), room_(source.reference) {
+    if (!dependencies.is_local && dependencies.origin.contains("://")) trusted_.add(dependencies.origin);
   }
 
   Result<std::vector<resolve::LockedRemote>> run() {
     MIST_TRY_VOID(begin());
     for (int round = 0; round < kMaxRounds; ++round) {
-      MIST_TRY(const Value missing, world_.missing(source_, context_));
+      MIST_TRY(const Value missing, dependencies_.missing(source_, context_));
       if (!missing.is_array() || missing.as_array().empty()) {
         MIST_TRY_VOID(check_refused());
         MIST_TRY_VOID(finish());
         return std::move(fetched_);
       }
       // Content from elsewhere may not lead back to this machine.
-      const bool local = world_.is_local && only_local_;
+      const bool local = dependencies_.is_local && only_local_;
       for (const Value& need : missing.as_array()) {
         if (is_full()) return endless();
         MIST_TRY_VOID(fetch(need, local).in(fmt::format("while fetching what {} names", source_.reference)));
@@ -206,7 +206,7 @@ class Completion {
   // Content from elsewhere may name public servers, and those that the user named: in the reference, or in
   // the files of a package on this machine. Redirects, indexes and submodules may lead to the same.
   Status fetch(const Value& need, bool local) {
-    if (world_.allowed == RemoteBases::None)
+    if (dependencies_.allowed == RemoteBases::None)
       return error(ErrorKind::Forbidden, "{} names {}, which is elsewhere", source_.reference, shown(need))
           .with_hint("leave out --no-remote-bases to have it fetched");
     if (local) trusted_.add(address_of(need));
@@ -278,14 +278,14 @@ class Completion {
   http::Transport& web() {
     only_local_ = false;
     if (transport_) return *transport_;
-    transport_ = world_.transport();
-    if (world_.allowed != RemoteBases::Anywhere)
+    transport_ = dependencies_.transport();
+    if (dependencies_.allowed != RemoteBases::Anywhere)
       transport_ = std::make_unique<LimitedTransport>(std::move(transport_), trusted_, std::string(hint()));
     return *transport_;
   }
 
   std::string_view hint() const {
-    return world_.is_local
+    return dependencies_.is_local
                ? "addresses that a package names may lead on to public https servers, and to servers that "
                  "the package itself names; if you trust them, --allow-private-bases lets them lead anywhere"
                : "a package that isn't on this machine may name public https servers only; if you trust it, "
@@ -301,29 +301,30 @@ class Completion {
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
     MIST_TRY_VOID(lock_digest(need, chart->digest().str()));
     MIST_TRY(std::string archive,
-             world_.registries.checked_archive(*std::move(chart), web(), nullptr, context_));
+             dependencies_.registries.checked_archive(*std::move(chart), web(), nullptr, context_));
     return put(at, std::move(archive));
   }
 
   const resolve::LockedRemote* find_locked(const Value& need) const {
-    if (world_.lock == nullptr) return nullptr;
+    if (dependencies_.lock == nullptr) return nullptr;
     const std::string name = locked_name(need);
-    const resolve::LockedRemote* const found = world_.lock->find_remote(name);
+    const resolve::LockedRemote* const found = dependencies_.lock->find_remote(name);
     return found != nullptr || need.string_at("url").empty() ? found : find_locked_repository(name);
   }
 
   // By an address that may be a file's, a repository is asked for in other words.
   const resolve::LockedRemote* find_locked_repository(const std::string& file) const {
-    const auto found = std::ranges::find_if(world_.lock->remotes(), [&](const resolve::LockedRemote& each) {
-      return !each.commit.empty() && place_of(each.name) == place_of(file);
-    });
-    return found == world_.lock->remotes().end() ? nullptr : &*found;
+    const auto found =
+        std::ranges::find_if(dependencies_.lock->remotes(), [&](const resolve::LockedRemote& each) {
+          return !each.commit.empty() && place_of(each.name) == place_of(file);
+        });
+    return found == dependencies_.lock->remotes().end() ? nullptr : &*found;
   }
 
   // The lock's entry for it; null: none. Conflict: there must be one.
   Result<const resolve::LockedRemote*> locked(const Value& need) const {
     const resolve::LockedRemote* const found = find_locked(need);
-    if (found == nullptr && world_.locked)
+    if (found == nullptr && dependencies_.locked)
       return error(ErrorKind::Conflict, "mistletoe.lock of {} lacks {}", source_.reference, shown(need))
           .with_hint(fmt::format("write it with mistctl package lock {}", source_.reference));
     return found;
@@ -373,7 +374,7 @@ class Completion {
     MIST_TRY(const resolve::LockedRemote* const known, locked(need));
     const bool pinned = known != nullptr;
     if (pinned && known->commit.empty()) return no_longer_a_file(need, *known);
-    auto base = world_.registries.fetch_base(
+    auto base = dependencies_.registries.fetch_base(
         {address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
          std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()},
         context);
@@ -403,7 +404,7 @@ class Completion {
 
   // Files of this machine were judged before.
   registry::BaseReference::Judge judge() const {
-    if (world_.allowed == RemoteBases::Anywhere) return {};
+    if (dependencies_.allowed == RemoteBases::Anywhere) return {};
     return {[this](const registry::GitUrl& address) {
               return address.transport() == registry::GitUrl::Transport::File ||
                      trusted_.contains(address.text());
@@ -413,8 +414,8 @@ class Completion {
 
   // The digest is of everything that is rendered now; bounds are those of any package.
   Status finish() {
-    if (world_.locked && world_.lock != nullptr)
-      for (const resolve::LockedRemote& each : world_.lock->remotes())
+    if (dependencies_.locked && dependencies_.lock != nullptr)
+      for (const resolve::LockedRemote& each : dependencies_.lock->remotes())
         if (std::ranges::find(fetched_, each.name, &resolve::LockedRemote::name) == fetched_.end())
           return error(ErrorKind::Conflict, "mistletoe.lock of {} has {}, which nothing names any more",
                        source_.reference, escape_controls(each.name))
@@ -427,7 +428,7 @@ class Completion {
     return {};
   }
 
-  const RemoteWorld& world_;
+  const RemoteDependencies& dependencies_;
   package::Source& source_;
   const Context& context_;
   registry::PackageRoom room_;
@@ -460,10 +461,10 @@ bool may_have_remote_bases(const package::Source& source) {
   });
 }
 
-Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteWorld& world,
+Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteDependencies& dependencies,
                                                               package::Source& source,
                                                               const Context& context) {
-  return Completion(world, source, context).run();
+  return Completion(dependencies, source, context).run();
 }
 
 }  // namespace mist::formats

@@ -26,7 +26,7 @@ using config::RemoteBases;
 /// As package::Renderer::missing.
 using FindMissing = std::function<Result<encoding::Value>(const package::Source&, const Context&)>;
 
-struct RemoteWorld {
+struct RemoteDependencies {
   registry::Registries& registries;
   FindMissing missing;
   /// Asked for when a kustomization names a file by its URL, or a chart.
@@ -49,7 +49,7 @@ bool may_have_remote_bases(const package::Source& source);
 /// doesn't); Invalid (a repository without that kustomization, too many of them, more than a package may be);
 /// Conflict (the lock has other bytes; with `locked`, it lacks something or has too much). Rendering reports
 /// other problems.
-Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteWorld& world,
+Result<std::vector<resolve::LockedRemote>> fetch_remote_bases(const RemoteDependencies& dependencies,
                                                               package::Source& source,
                                                               const Context& context);
 

@@ -40,11 +40,12 @@ class RemoteBasesTest : public ::testing::Test {
       if (round == rounds.size()) return Value::array();
       return encoding::parse_json(rounds[round++]);
     };
-    const RemoteWorld world{.registries = registries,
-                            .missing = missing,
-                            .transport = [&] { return std::make_unique<testing::ForwardingTransport>(web); },
-                            .lock = &lock};
-    return fetch_remote_bases(world, source, Context());
+    const RemoteDependencies dependencies{
+        .registries = registries,
+        .missing = missing,
+        .transport = [&] { return std::make_unique<testing::ForwardingTransport>(web); },
+        .lock = &lock};
+    return fetch_remote_bases(dependencies, source, Context());
   }
   static config::Paths paths_below(const Path& home) {
     config::Paths paths;

@@ -21,18 +21,18 @@ SteadyTime steady_after(Duration duration) {
 }  // namespace
 
 ExecCredentials::ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster,
-                                 std::shared_ptr<ClusterCa> ca, Credential base, World world)
+                                 std::shared_ptr<ClusterCa> ca, Credential base, Dependencies dependencies)
     : exec_(std::move(exec)),
       user_(std::move(user)),
       cluster_(std::move(cluster)),
       ca_(std::move(ca)),
       base_(std::move(base)),
-      world_(world) {}
+      dependencies_(dependencies) {}
 
 Result<Credential> ExecCredentials::get(const Context& context) {
   MIST_TRY_VOID(context.check());
   std::unique_lock lock(mutex_);
-  if (current_ && (!current_->expires || world_.clock.now() < *current_->expires))
+  if (current_ && (!current_->expires || dependencies_.clock.now() < *current_->expires))
     return current_->credential;
   if (!login_) begin_login();
   const std::shared_ptr<Login> login = login_;
@@ -77,7 +77,7 @@ void ExecCredentials::begin_login() {
 
 bool ExecCredentials::is_interactive() const {
   return exec_.interactive == Interactive::Always ||
-         (exec_.interactive == Interactive::IfAvailable && world_.interactive_terminal);
+         (exec_.interactive == Interactive::IfAvailable && dependencies_.interactive_terminal);
 }
 
 std::string ExecCredentials::described() const {
@@ -87,15 +87,15 @@ std::string ExecCredentials::described() const {
 // One that talks to a person has the terminal: a picture that moves would wipe out its prompts, and a line
 // comes late enough not to stand behind each of them.
 Duration ExecCredentials::announce_after() const {
-  return world_.announce_after * (is_interactive() ? 5 : 1);
+  return dependencies_.announce_after * (is_interactive() ? 5 : 1);
 }
 
 void ExecCredentials::announce(Login& login) {
   login.announced = true;
   if (is_interactive())
-    world_.events.info("waiting for " + described());
+    dependencies_.events.info("waiting for " + described());
   else
-    login.waiting.emplace(world_.events, "waiting for " + described());
+    login.waiting.emplace(dependencies_.events, "waiting for " + described());
 }
 
 std::string ExecCredentials::exec_info(bool interactive) const {
@@ -118,7 +118,7 @@ std::string ExecCredentials::exec_info(bool interactive) const {
 
 Result<ExecCredentials::Issued> ExecCredentials::run(const Context& context) const {
   const bool interactive = is_interactive();
-  if (interactive && !world_.interactive_terminal)
+  if (interactive && !dependencies_.interactive_terminal)
     return error(ErrorKind::Forbidden,
                  "the credential plugin {} must talk to a person, and standard input is not a terminal",
                  exec_.command)
@@ -133,20 +133,21 @@ Result<ExecCredentials::Issued> ExecCredentials::run(const Context& context) con
   command.inherit_stderr = interactive;
   command.output_limit = 4 << 20;
   // Instructions for logging in must be seen while the plugin waits. The error only has words not yet shown.
-  const bool shown = world_.events.shows(EventLevel::Info);
+  const bool shown = dependencies_.events.shows(EventLevel::Info);
   std::string told;
   const auto tell = [&](std::string_view words) {
     told += words;
     if (const std::string_view said = trim(words); !said.empty())
-      world_.events.info(fmt::format("{}: {}", exec_.command, escape_controls(said, true)));
+      dependencies_.events.info(fmt::format("{}: {}", exec_.command, escape_controls(said, true)));
   };
   command.on_stderr = tell;
-  auto result = world_.processes.run(command, interactive ? context : context.with_timeout(world_.limit));
+  auto result =
+      dependencies_.processes.run(command, interactive ? context : context.with_timeout(dependencies_.limit));
   if (!result) {
     Error failure = std::move(result).error();
     if (failure.kind == ErrorKind::Timeout)
       return error(ErrorKind::Forbidden, "the credential plugin {} gave no credentials within {}",
-                   exec_.command, format_elapsed(world_.limit))
+                   exec_.command, format_elapsed(dependencies_.limit))
           .with_because(shown ? std::string() : escape_controls(trim(told), true))
           .with_hint(fmt::format("run {} by itself to see what it waits for; one that must talk to a person "
                                  "needs a terminal, and not interactiveMode: Never in the kubeconfig",

@@ -22,7 +22,7 @@ namespace mist::kube {
 
 class ExecCredentials final : public CredentialSource {
  public:
-  struct World {
+  struct Dependencies {
     ProcessRunner& processes;
     const Clock& clock;
     EventSink& events;  ///< what a plugin prints on stderr without a terminal; that it takes long
@@ -36,7 +36,7 @@ class ExecCredentials final : public CredentialSource {
 
   /// `base` holds what the user has beside the plugin.
   ExecCredentials(ExecEntry exec, std::string user, ClusterEntry cluster, std::shared_ptr<ClusterCa> ca,
-                  Credential base, World world);
+                  Credential base, Dependencies dependencies);
 
   /// The Context bounds the waiting. Forbidden also when the plugin took too long.
   Result<Credential> get(const Context& context) override;
@@ -68,7 +68,7 @@ class ExecCredentials final : public CredentialSource {
   const ClusterEntry cluster_;
   const std::shared_ptr<ClusterCa> ca_;
   const Credential base_;
-  const World world_;
+  const Dependencies dependencies_;
   std::mutex mutex_;
   std::condition_variable_any ended_;
   std::optional<Issued> current_;  // guarded by mutex_

@@ -33,8 +33,10 @@ class CorrectingClient final : public http::Transport {
 
 class RetryingClient final : public http::Transport {
  public:
-  RetryingClient(http::ClientOptions options, const http::RetryOptions& retry, const World& world)
-      : client_(std::move(options)), retrying_(client_, world.clock, world.random, world.events, retry) {}
+  RetryingClient(http::ClientOptions options, const http::RetryOptions& retry,
+                 const ConnectDependencies& dependencies)
+      : client_(std::move(options)),
+        retrying_(client_, dependencies.clock, dependencies.random, dependencies.events, retry) {}
 
   Result<http::Response> send(const http::Request& request, const Context& context) override {
     return retrying_.send(request, context);
@@ -92,11 +94,12 @@ std::string identity_of(const ResolvedContext& context, const std::string& serve
                      context.cluster.proxy_url, user.name, user.impersonation.user, ca_pem);
 }
 
-std::shared_ptr<ClusterCa> ca_of(const ClusterEntry& cluster, const std::string& pem, const World& world) {
+std::shared_ptr<ClusterCa> ca_of(const ClusterEntry& cluster, const std::string& pem,
+                                 const ConnectDependencies& dependencies) {
   const bool is_in_file = cluster.ca_pem.empty() && !cluster.certificate_authority.empty();
   if (!is_in_file) return std::make_shared<ClusterCa>(pem);
-  return std::make_shared<ClusterCa>([cluster, &fs = world.fs] { return read_ca(cluster, fs); }, pem,
-                                     world.clock);
+  return std::make_shared<ClusterCa>([cluster, &fs = dependencies.fs] { return read_ca(cluster, fs); }, pem,
+                                     dependencies.clock);
 }
 
 // Nobody can be impersonated by somebody who is impersonated.
@@ -124,12 +127,13 @@ std::string user_agent(std::string_view program, std::string_view version) {
   return fmt::format("{}/{} (linux/{})", program, version, kMachine);
 }
 
-Result<ResolvedContext> resolve_context(const ConnectOptions& options, const World& world) {
-  const KubeconfigFiles files = KubeconfigFiles::choose(options.kubeconfig, world.getenv);
-  MIST_TRY(const Kubeconfig config, Kubeconfig::load(files, world.fs));
+Result<ResolvedContext> resolve_context(const ConnectOptions& options,
+                                        const ConnectDependencies& dependencies) {
+  const KubeconfigFiles files = KubeconfigFiles::choose(options.kubeconfig, dependencies.getenv);
+  MIST_TRY(const Kubeconfig config, Kubeconfig::load(files, dependencies.fs));
   if (config.empty() && options.context.empty()) {
     if (!files.must_exist) {
-      MIST_TRY(std::optional<ResolvedContext> pod, in_cluster_context(world.fs, world.getenv));
+      MIST_TRY(std::optional<ResolvedContext> pod, in_cluster_context(dependencies.fs, dependencies.getenv));
       if (pod) {
         if (!options.ns.empty()) pod->ns = options.ns;
         return impersonating(*std::move(pod), options.as_user);
@@ -138,7 +142,7 @@ Result<ResolvedContext> resolve_context(const ConnectOptions& options, const Wor
     std::vector<std::string> looked;
     for (const Path& path : files.paths) looked.push_back(path.string());
     return error(ErrorKind::NotFound, "no cluster is configured: {}",
-                 looked.empty() ? world.getenv("KUBECONFIG").value_or("").empty()
+                 looked.empty() ? dependencies.getenv("KUBECONFIG").value_or("").empty()
                                       ? "neither KUBECONFIG nor HOME is set"
                                       : "KUBECONFIG names no file"
                                 : fmt::format("there is no configuration in {}", join(looked, ", ")))
@@ -149,18 +153,19 @@ Result<ResolvedContext> resolve_context(const ConnectOptions& options, const Wor
   return impersonating(std::move(context), options.as_user);
 }
 
-Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const World& world) {
-  MIST_TRY(const ResolvedContext context, resolve_context(options, world));
+Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options,
+                                            const ConnectDependencies& dependencies) {
+  MIST_TRY(const ResolvedContext context, resolve_context(options, dependencies));
   MIST_TRY(const http::Url url, server_url(context));
-  warn_of_plain_credentials(context, url, world.events);
-  MIST_TRY(const std::string ca_pem, read_ca(context.cluster, world.fs));
-  const std::shared_ptr<ClusterCa> ca = ca_of(context.cluster, ca_pem, world);
+  warn_of_plain_credentials(context, url, dependencies.events);
+  MIST_TRY(const std::string ca_pem, read_ca(context.cluster, dependencies.fs));
+  const std::shared_ptr<ClusterCa> ca = ca_of(context.cluster, ca_pem, dependencies);
   MIST_TRY(auto credentials, make_credentials(context, ca,
-                                              {.fs = world.fs,
-                                               .processes = world.processes,
-                                               .clock = world.clock,
-                                               .events = world.events,
-                                               .interactive_terminal = world.interactive_terminal}));
+                                              {.fs = dependencies.fs,
+                                               .processes = dependencies.processes,
+                                               .clock = dependencies.clock,
+                                               .events = dependencies.events,
+                                               .interactive_terminal = dependencies.interactive_terminal}));
   http::ClientOptions client = options.http;
   client.tls.server_name = context.cluster.tls_server_name;
   client.tls.insecure_skip_verify = context.cluster.insecure_skip_tls_verify;
@@ -169,19 +174,19 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
   client.user_agent = options.user_agent;
   std::map<std::string, std::string> proxy_variables;  // keeps what the lookup points to
   client.proxy_environment = http::ProxyEnvironment::from([&](const char* name) -> const char* {
-    auto found = world.getenv(name);
+    auto found = dependencies.getenv(name);
     return found ? (proxy_variables[name] = *std::move(found)).c_str() : nullptr;
   });
 
-  auto make = [client, retry = options.retry, world](const AuthTransport::Identity& identity) {
+  auto make = [client, retry = options.retry, dependencies](const AuthTransport::Identity& identity) {
     http::ClientOptions identified = client;
     identified.tls.ca_pem = identity.ca_pem;
     identified.tls.client_certificate_pem = identity.certificate_pem;
     identified.tls.client_key_pem = identity.key_pem;
-    return std::make_shared<RetryingClient>(std::move(identified), retry, world);
+    return std::make_shared<RetryingClient>(std::move(identified), retry, dependencies);
   };
   auto transport = std::make_shared<AuthTransport>(std::move(credentials), ca, std::move(make),
-                                                   context.user.impersonation, world.clock);
+                                                   context.user.impersonation, dependencies.clock);
 
   std::string server = url.str();
   while (server.ends_with('/')) server.pop_back();
@@ -194,10 +199,11 @@ Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const
   rest.request_timeout = options.request_timeout;
   if (!options.cache_directory.empty())
     rest.discovery_cache = {options.cache_directory, identity_of(context, server, ca_pem)};
-  return std::make_unique<RestClient>(
-      std::move(transport), std::move(rest),
-      RestClient::World{
-          .fs = world.fs, .clock = world.clock, .random = world.random, .events = world.events});
+  return std::make_unique<RestClient>(std::move(transport), std::move(rest),
+                                      RestClient::Dependencies{.fs = dependencies.fs,
+                                                               .clock = dependencies.clock,
+                                                               .random = dependencies.random,
+                                                               .events = dependencies.events});
 }
 
 std::string cluster_words(std::string_view context, std::string_view kubeconfig) {

@@ -29,8 +29,8 @@ struct ConnectOptions {
   http::RetryOptions retry = {};
 };
 
-/// The outside world; all of it must outlive the client.
-struct World {
+/// The services of the process that connect() needs; all of them must outlive the client.
+struct ConnectDependencies {
   FileSystem& fs;
   ProcessRunner& processes;
   Clock& clock;
@@ -41,10 +41,12 @@ struct World {
 };
 
 /// Errors: Invalid and NotFound about the kubeconfig, with its line; Forbidden about credential files.
-Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options, const World& world);
+Result<std::unique_ptr<RestClient>> connect(const ConnectOptions& options,
+                                            const ConnectDependencies& dependencies);
 
 /// The context that `connect` would use, without making a client: for `config view`, and for tests.
-Result<ResolvedContext> resolve_context(const ConnectOptions& options, const World& world);
+Result<ResolvedContext> resolve_context(const ConnectOptions& options,
+                                        const ConnectDependencies& dependencies);
 
 /// " --context dev --kubeconfig /tmp/config": the flags with which mistctl and kubectl find the same cluster;
 /// an empty one is left out.

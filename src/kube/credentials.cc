@@ -57,12 +57,13 @@ Result<std::pair<std::string, SecretString>> read_pair(const UserEntry& user, co
 
 Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& context,
                                                     std::shared_ptr<ClusterCa> ca, Credential base,
-                                                    const CredentialWorld& world) {
+                                                    const CredentialDependencies& dependencies) {
   const UserEntry& user = context.user;
   const std::string owner = fmt::format("the user \"{}\"", user.name);
   std::unique_ptr<CredentialSource> source;
   if (!user.token_file.empty()) {
-    source = std::make_unique<TokenFileCredentials>(user.token_file, std::move(base), world.fs, world.clock);
+    source = std::make_unique<TokenFileCredentials>(user.token_file, std::move(base), dependencies.fs,
+                                                    dependencies.clock);
     return source;
   }
   if (!user.token.empty()) {
@@ -75,7 +76,8 @@ Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& conte
   } else if (user.exec) {
     source = std::make_unique<ExecCredentials>(
         *user.exec, user.name, context.cluster, std::move(ca), std::move(base),
-        ExecCredentials::World{world.processes, world.clock, world.events, world.interactive_terminal});
+        ExecCredentials::Dependencies{dependencies.processes, dependencies.clock, dependencies.events,
+                                      dependencies.interactive_terminal});
     return source;
   }
   source = std::make_unique<StaticCredentials>(std::move(base));
@@ -86,18 +88,18 @@ Result<std::unique_ptr<CredentialSource>> source_of(const ResolvedContext& conte
 
 Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext& context,
                                                            std::shared_ptr<ClusterCa> ca,
-                                                           const CredentialWorld& world) {
+                                                           const CredentialDependencies& dependencies) {
   const UserEntry& user = context.user;
-  MIST_TRY(auto pair, read_pair(user, world.fs));
+  MIST_TRY(auto pair, read_pair(user, dependencies.fs));
   Credential base;
   base.client_certificate_pem = pair.first;
   base.client_key_pem = pair.second;
-  MIST_TRY(auto source, source_of(context, std::move(ca), std::move(base), world));
+  MIST_TRY(auto source, source_of(context, std::move(ca), std::move(base), dependencies));
   const bool rotates = user.client_certificate_pem.empty() && !user.client_certificate.empty();
   if (!rotates) return source;
   source = std::make_unique<CertificateFileCredentials>(
-      std::move(source), [user, &fs = world.fs] { return read_pair(user, fs); }, std::move(pair),
-      world.clock);
+      std::move(source), [user, &fs = dependencies.fs] { return read_pair(user, fs); }, std::move(pair),
+      dependencies.clock);
   return source;
 }
 

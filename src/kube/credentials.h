@@ -14,7 +14,7 @@
 
 namespace mist::kube {
 
-struct CredentialWorld {
+struct CredentialDependencies {
   const FileSystem& fs;
   ProcessRunner& processes;
   const Clock& clock;
@@ -22,12 +22,11 @@ struct CredentialWorld {
   bool interactive_terminal = false;  ///< standard input is a terminal: plugins may ask
 };
 
-/// The references in `world` must outlive the result. Errors: NotFound, Forbidden, Invalid, with the entry
-/// and the file; never with what is in it.
-/// Plugins get to know `ca` as it is when they run.
+/// The references in `dependencies` must outlive the result. Errors: NotFound, Forbidden, Invalid, with the
+/// entry and the file; never with what is in it. Plugins get to know `ca` as it is when they run.
 Result<std::unique_ptr<CredentialSource>> make_credentials(const ResolvedContext& context,
                                                            std::shared_ptr<ClusterCa> ca,
-                                                           const CredentialWorld& world);
+                                                           const CredentialDependencies& dependencies);
 
 /// The PEM text of the cluster's CA; empty: the system's roots.
 Result<std::string> read_ca(const ClusterEntry& cluster, const FileSystem& fs);

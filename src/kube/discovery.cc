@@ -35,7 +35,8 @@ bool is_aggregated(const Value& list) { return list.string_at("kind") == "APIGro
 
 }  // namespace
 
-Discovery::Discovery(World world, const DiscoveryCache& cache) : world_(std::move(world)) {
+Discovery::Discovery(Dependencies dependencies, const DiscoveryCache& cache)
+    : dependencies_(std::move(dependencies)) {
   if (cache.directory.empty()) return;
   const std::string name = crypto::sha256(cache.identity).hex();
   file_ = cache.directory / fmt::format("discovery-{}", name.substr(0, 32));
@@ -130,15 +131,15 @@ Result<Discovery::Loaded> Discovery::current(const Context& context) {
 // Of a clock that went back nothing follows.
 bool Discovery::is_younger_than(Duration age) const {
   const WallTime asked = confirmed_.value_or(known_.asked);
-  const WallTime now = world_.clock.now();
+  const WallTime now = dependencies_.clock.now();
   return now >= asked && now - asked < age;
 }
 
 // One small request where nothing changed.
 Result<Discovery::Loaded> Discovery::confirm(const Context& context) {
-  const WallTime now = world_.clock.now();
+  const WallTime now = dependencies_.clock.now();
   if (!known_.catalog || known_.etag.empty()) return keep(ask(context));
-  auto groups = world_.get({.path = "/apis", .accept = kAggregated, .known = known_.etag}, context);
+  auto groups = dependencies_.get({.path = "/apis", .accept = kAggregated, .known = known_.etag}, context);
   if (!groups) return keep(std::move(groups).error());
   if (!groups->value.is_null()) return keep(ask(context, *std::move(groups)));
   confirmed_ = now;
@@ -148,7 +149,7 @@ Result<Discovery::Loaded> Discovery::confirm(const Context& context) {
 Result<Discovery::Loaded> Discovery::keep(Result<Asked> asked) {
   if (!asked) return std::move(asked).error().with_frame("while asking the cluster which kinds it serves");
   known_ = *std::move(asked);
-  known_.asked = world_.clock.now();
+  known_.asked = dependencies_.clock.now();
   confirmed_ = known_.asked;
   distrust_file_ = false;
   write_cache(known_);
@@ -161,7 +162,7 @@ Result<Discovery::Asked> Discovery::ask(const Context& context, std::optional<An
   std::array<Answer, 2> answers;
   const std::size_t questions = groups ? 1 : 2;
   MIST_TRY_VOID(parallel_for(questions, questions, [&](std::size_t i) -> Status {
-    MIST_TRY(answers[i], world_.get({.path = std::string(kPaths[i]), .accept = kAggregated}, context));
+    MIST_TRY(answers[i], dependencies_.get({.path = std::string(kPaths[i]), .accept = kAggregated}, context));
     return {};
   }));
   if (groups) answers[1] = *std::move(groups);
@@ -176,7 +177,7 @@ Result<Discovery::Asked> Discovery::ask(const Context& context, std::optional<An
 
 Result<Value> Discovery::get(const std::string& path, const std::string& accept,
                              const Context& context) const {
-  MIST_TRY(Answer answer, world_.get({.path = path, .accept = accept}, context));
+  MIST_TRY(Answer answer, dependencies_.get({.path = path, .accept = accept}, context));
   return std::move(answer.value);
 }
 
@@ -232,7 +233,7 @@ Status Discovery::ask_group_versions(const Value& core, const Value& groups, Api
 // its answer to /apis, if it had one.
 std::optional<Discovery::Asked> Discovery::read_cache() const {
   if (file_.empty()) return std::nullopt;
-  const auto text = world_.fs.read(file_, kLargestCatalog);
+  const auto text = dependencies_.fs.read(file_, kLargestCatalog);
   if (!text) return std::nullopt;
   const auto newline = text->find('\n');
   if (newline == std::string::npos) return std::nullopt;
@@ -244,7 +245,7 @@ std::optional<Discovery::Asked> Discovery::read_cache() const {
   if (const auto [stop, failure] = std::from_chars(time.data(), end, asked);
       failure != std::errc() || stop != end)
     return std::nullopt;
-  const std::int64_t age = seconds_of(world_.clock.now()) - asked;
+  const std::int64_t age = seconds_of(dependencies_.clock.now()) - asked;
   if (age < 0 || age >= std::chrono::seconds(kMaxCatalogAge).count()) return std::nullopt;
   auto catalog = ApiCatalog::parse(std::string_view(*text).substr(newline + 1));
   if (!catalog) return std::nullopt;
@@ -256,9 +257,9 @@ void Discovery::write_cache(const Asked& asked) const {
   if (file_.empty()) return;
   const std::string etag = asked.etag.empty() ? std::string() : " " + asked.etag;
   const std::string text = fmt::format("{}{}\n{}", seconds_of(asked.asked), etag, asked.catalog->to_text());
-  Status made = world_.fs.make_directories(file_.parent_path(), 0700);
-  if (made) made = world_.fs.write(file_, text, {.mode = 0600, .durable = false, .exclusive = false});
-  if (!made) world_.events.debug("the discovery cache can't be written: " + made.error().to_line());
+  Status made = dependencies_.fs.make_directories(file_.parent_path(), 0700);
+  if (made) made = dependencies_.fs.write(file_, text, {.mode = 0600, .durable = false, .exclusive = false});
+  if (!made) dependencies_.events.debug("the discovery cache can't be written: " + made.error().to_line());
 }
 
 // The aggregator's own words about an API service that doesn't answer.
@@ -280,7 +281,7 @@ Error Discovery::unknown(const GroupKind& kind, const std::string& version, cons
     const std::string_view stale_version = std::string_view(stale).substr(stale.find('/') + 1);
     if (!same_group || (!version.empty() && version != stale_version)) continue;
     const std::string service = fmt::format("{}.{}", stale_version, kind.group);
-    return api_down(kind, service, condition_of(service, context), world_.kubectl);
+    return api_down(kind, service, condition_of(service, context), dependencies_.kubectl);
   }
   if (const std::vector<std::string> versions = catalog.versions_of(kind); !versions.empty())
     return error(ErrorKind::NotFound, "the cluster serves {} in {}, not in {}", name, join(versions, ", "),

@@ -37,7 +37,7 @@ class Discovery {
     Value value = {};  ///< null: it is as known
     std::string etag = {};
   };
-  struct World {
+  struct Dependencies {
     /// GET: the decoded JSON of a 2xx answer, that nothing changed (304), or the error.
     std::function<Result<Answer>(const Question&, const Context&)> get;
     FileSystem& fs;
@@ -46,7 +46,7 @@ class Discovery {
     std::string kubectl = "kubectl";  ///< Client::kubectl()
   };
 
-  Discovery(World world, const DiscoveryCache& cache);
+  Discovery(Dependencies dependencies, const DiscoveryCache& cache);
 
   /// NotFound (with the nearest kinds, or the versions there are) if the server doesn't serve it, after
   /// having asked the server again; api_down.h if an aggregated API that doesn't answer may serve it.
@@ -88,7 +88,7 @@ class Discovery {
   Error unknown(const GroupKind& kind, const std::string& version, const ApiCatalog& catalog,
                 const Context& context) const;
 
-  const World world_;
+  const Dependencies dependencies_;
   Path file_;  // empty: nothing is kept
   std::mutex mutex_;
   Asked known_;                        // guarded by mutex_, as all below

@@ -42,7 +42,7 @@ class DiscoveryTest : public ::testing::Test {
   }
   std::unique_ptr<Discovery> make(std::string identity = "me") {
     return std::make_unique<Discovery>(
-        Discovery::World{
+        Discovery::Dependencies{
             .get = [this](const Discovery::Question& question, const Context&) -> Result<Discovery::Answer> {
               ++requests;
               const auto found = answers.find(question.path);

@@ -265,7 +265,9 @@ TEST_F(KubeconfigTest, ReadsExecPlugins) {
 
 class ConnectTest : public KubeconfigTest {
  protected:
-  World world(Getenv getenv) { return {fs, processes, clock, random, recorded, std::move(getenv), false}; }
+  ConnectDependencies dependencies(Getenv getenv) {
+    return {fs, processes, clock, random, recorded, std::move(getenv), false};
+  }
   HostProcessRunner processes;
   testing::FakeClock clock;
   testing::FakeRandom random;
@@ -273,7 +275,7 @@ class ConnectTest : public KubeconfigTest {
 };
 
 TEST_F(ConnectTest, NothingConfiguredSaysWhereItLooked) {
-  const auto none = connect({}, world(getenv_of({{"HOME", "/nowhere"}})));
+  const auto none = connect({}, dependencies(getenv_of({{"HOME", "/nowhere"}})));
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message,
             "no cluster is configured: there is no configuration in /nowhere/.kube/config");
@@ -284,7 +286,7 @@ TEST_F(ConnectTest, OverridesContextAndNamespace) {
   options.kubeconfig = write("config", kComplete);
   options.context = "prod";
   options.ns = "other";
-  const auto client = connect(options, world(getenv_of({})));
+  const auto client = connect(options, dependencies(getenv_of({})));
   ASSERT_TRUE(client.ok()) << client.error().to_line();
   EXPECT_EQ((*client)->default_namespace(), "other");
   EXPECT_EQ((*client)->describe(), "https://prod.example.com (context prod)");
@@ -293,12 +295,12 @@ TEST_F(ConnectTest, OverridesContextAndNamespace) {
 TEST_F(ConnectTest, MissingCredentialFileNamesEntryAndFile) {
   ConnectOptions options;
   options.kubeconfig = write("config", kComplete);
-  const auto failed = connect(options, world(getenv_of({})));
+  const auto failed = connect(options, dependencies(getenv_of({})));
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().to_line(), HasSubstr("certificate-authority of the cluster \"dev-cluster\""));
   EXPECT_THAT(failed.error().to_line(), HasSubstr("pki/ca.crt"));
   write("pki/ca.crt", "s3cret");
-  const auto wrong = connect(options, world(getenv_of({})));
+  const auto wrong = connect(options, dependencies(getenv_of({})));
   EXPECT_THAT(wrong.error().message, HasSubstr("holds no certificate in PEM form"));
   EXPECT_THAT(wrong.error().to_line(), Not(HasSubstr("s3cret")));
 }
@@ -319,7 +321,7 @@ TEST_F(ConnectTest, FollowsTheFileOfTheClustersAuthority) {
                                   "clusters: [{{name: k, cluster: {{server: 'https://127.0.0.1:{}', "
                                   "certificate-authority: ca.crt}}}}]\n",
                                   server.port()));
-  const auto client = connect(options, world(getenv_of({})));
+  const auto client = connect(options, dependencies(getenv_of({})));
   ASSERT_TRUE(client.ok()) << client.error().to_line();
   const auto distrusted = (*client)->server_version(Context());
   ASSERT_FALSE(distrusted.ok());
@@ -339,7 +341,7 @@ TEST_F(ConnectTest, WarnsOfCredentialsOverPlainHttp) {
                           "clusters: [{{name: k, cluster: {{server: '{}'}}}}]\n"
                           "users: [{{name: u, user: {}}}]\n",
                           server, user));
-    EXPECT_TRUE(connect(options, world(getenv_of({}))).ok());
+    EXPECT_TRUE(connect(options, dependencies(getenv_of({}))).ok());
     return join(recorded.messages, "\n");
   };
   constexpr std::string_view kToken = "{token: s3cret}";
@@ -358,7 +360,7 @@ TEST_F(ConnectTest, BadServerAddressNamesTheCluster) {
   options.kubeconfig = write("config",
                              "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
                              "clusters: [{name: k, cluster: {server: 'ftp://h'}}]\n");
-  const auto failed = connect(options, world(getenv_of({})));
+  const auto failed = connect(options, dependencies(getenv_of({})));
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().to_line(), HasSubstr("in server of the cluster \"k\""));
 }

@@ -64,7 +64,8 @@ bool means_none(const Error& failure) {
 
 }  // namespace
 
-OpenApi::OpenApi(World world, const DiscoveryCache& cache) : world_(std::move(world)), cache_(cache) {}
+OpenApi::OpenApi(Dependencies dependencies, const DiscoveryCache& cache)
+    : dependencies_(std::move(dependencies)), cache_(cache) {}
 
 Result<std::shared_ptr<const Value>> OpenApi::schemas_of(const std::string& group, const std::string& version,
                                                          SchemaAge age, const Context& context) {
@@ -82,7 +83,7 @@ Result<std::shared_ptr<const Value>> OpenApi::schemas_of(const std::string& grou
     schemas = std::move(hash).error();
   }
   if (schemas.ok() || !means_none(schemas.error())) return schemas;
-  world_.events.debug(
+  dependencies_.events.debug(
       fmt::format("the schemas of {} can't be read, so that objects are not compared with them: {}", path,
                   schemas.error().to_line()));
   return std::shared_ptr<const Value>();
@@ -92,7 +93,7 @@ Result<std::shared_ptr<const Value>> OpenApi::schemas_of(const std::string& grou
 Result<std::optional<std::string>> OpenApi::hash_of(const std::string& path, bool built_in, SchemaAge age,
                                                     const Context& context) {
   const std::lock_guard lock(mutex_);
-  const WallTime now = world_.clock.now();
+  const WallTime now = dependencies_.clock.now();
   if (!index_) index_ = read_index();
   const auto within = [&](Duration limit) {
     return index_ && now >= index_->confirmed && now - index_->confirmed < limit;
@@ -111,7 +112,7 @@ Result<std::optional<std::string>> OpenApi::hash_of(const std::string& path, boo
 Result<OpenApi::Index> OpenApi::ask(const Context& context) const {
   const std::string known = index_ ? index_->etag : std::string();
   MIST_TRY(Discovery::Answer answer,
-           world_.get({.path = "/openapi/v3", .accept = kDocument, .known = known}, context));
+           dependencies_.get({.path = "/openapi/v3", .accept = kDocument, .known = known}, context));
   Index index;
   if (answer.value.is_null() && index_) {
     index = *index_;
@@ -123,14 +124,14 @@ Result<OpenApi::Index> OpenApi::ask(const Context& context) const {
       index.hashes.emplace(member.key, hash_in(member.value.string_at("serverRelativeURL")));
     index.etag = std::move(answer.etag);
   }
-  index.confirmed = world_.clock.now();
+  index.confirmed = dependencies_.clock.now();
   return index;
 }
 
 Result<std::shared_ptr<const Value>> OpenApi::fetch(const std::string& path, const std::string& hash,
                                                     const Context& context) {
   MIST_TRY(Discovery::Answer answer,
-           world_.get({.path = "/openapi/v3/" + path, .accept = kDocument}, context));
+           dependencies_.get({.path = "/openapi/v3/" + path, .accept = kDocument}, context));
   Value* const components = answer.value.find("components");
   Value* const schemas = components == nullptr ? nullptr : components->find("schemas");
   if (schemas == nullptr || !schemas->is_object())
@@ -156,7 +157,7 @@ std::optional<std::string> OpenApi::kept(const std::string& path, const std::str
     if (found == memory_.end() || found->second.hash != hash) return std::nullopt;
     return found->second.text;
   }
-  auto text = world_.fs.read(file_of(path), kLargestSchemas);
+  auto text = dependencies_.fs.read(file_of(path), kLargestSchemas);
   if (!text || !text->starts_with(hash + "\n")) return std::nullopt;
   return text->substr(hash.size() + 1);
 }
@@ -165,7 +166,7 @@ std::optional<std::string> OpenApi::kept(const std::string& path, const std::str
 // path and its hash.
 std::optional<OpenApi::Index> OpenApi::read_index() const {
   if (cache_.directory.empty()) return std::nullopt;
-  const auto text = world_.fs.read(file_of("index"), kLargestSchemas);
+  const auto text = dependencies_.fs.read(file_of("index"), kLargestSchemas);
   if (!text) return std::nullopt;
   Index index;
   bool first = true;
@@ -205,9 +206,9 @@ Path OpenApi::file_of(std::string_view what) const {
 }
 
 void OpenApi::write(const Path& file, const std::string& text) const {
-  Status made = world_.fs.make_directories(file.parent_path(), 0700);
-  if (made) made = world_.fs.write(file, text, {.mode = 0600, .durable = false, .exclusive = false});
-  if (!made) world_.events.debug("a schema can't be kept: " + made.error().to_line());
+  Status made = dependencies_.fs.make_directories(file.parent_path(), 0700);
+  if (made) made = dependencies_.fs.write(file, text, {.mode = 0600, .durable = false, .exclusive = false});
+  if (!made) dependencies_.events.debug("a schema can't be kept: " + made.error().to_line());
 }
 
 }  // namespace mist::kube

@@ -16,9 +16,9 @@ namespace mist::kube {
 
 class OpenApi {
  public:
-  using World = Discovery::World;
+  using Dependencies = Discovery::Dependencies;
 
-  OpenApi(World world, const DiscoveryCache& cache);
+  OpenApi(Dependencies dependencies, const DiscoveryCache& cache);
 
   /// See Client::schemas_of().
   Result<std::shared_ptr<const Value>> schemas_of(const std::string& group, const std::string& version,
@@ -46,7 +46,7 @@ class OpenApi {
   Path file_of(std::string_view what) const;
   void write(const Path& file, const std::string& text) const;
 
-  const World world_;
+  const Dependencies dependencies_;
   const DiscoveryCache cache_;
   std::mutex mutex_;
   std::optional<Index> index_;                           // guarded by mutex_, as all below

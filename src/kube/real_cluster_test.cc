@@ -59,7 +59,7 @@ class RealClusterTest : public ::testing::Test {
     if (client) (void)client->remove({resource("Namespace"), "", ns}, {}, context);
   }
 
-  World world() {
+  ConnectDependencies dependencies() {
     return {fs, processes, clock, random, events, [](std::string_view) { return std::nullopt; }, false};
   }
   Result<std::unique_ptr<RestClient>> connect_with(const std::string& path) {
@@ -67,7 +67,7 @@ class RealClusterTest : public ::testing::Test {
     options.kubeconfig = path;
     options.user_agent = user_agent("kube_test", "0");
     options.cache_directory = directory.path() / "cache";
-    return connect(options, world());
+    return connect(options, dependencies());
   }
   ResourceInfo resource(std::string_view kind) {
     auto found = client->resource_for(apimachinery::parse_group_kind(kind), "", context);
@@ -87,7 +87,7 @@ class RealClusterTest : public ::testing::Test {
   }
   // A kubeconfig for the same server that differs in one way.
   std::string variant(std::string_view cluster_lines, std::string_view user_lines) {
-    const auto resolved = resolve_context({.kubeconfig = kubeconfig}, world());
+    const auto resolved = resolve_context({.kubeconfig = kubeconfig}, dependencies());
     const std::string text = fmt::format(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: k, "
         "user: u}}\n"
@@ -98,7 +98,7 @@ class RealClusterTest : public ::testing::Test {
     return path.string();
   }
   std::string ca_line() {
-    const auto resolved = resolve_context({.kubeconfig = kubeconfig}, world());
+    const auto resolved = resolve_context({.kubeconfig = kubeconfig}, dependencies());
     if (!resolved->cluster.ca_pem.empty())
       return fmt::format("    certificate-authority-data: {}\n", base64_encode(resolved->cluster.ca_pem));
     return fmt::format("    certificate-authority: {}\n", resolved->cluster.certificate_authority.string());
@@ -288,7 +288,7 @@ TEST_F(RealClusterTest, ServiceAccountTokenAuthenticates) {
 }
 
 TEST_F(RealClusterTest, ExecPluginsClientCertificateAuthenticates) {
-  const auto admin = resolve_context({.kubeconfig = kubeconfig}, world());
+  const auto admin = resolve_context({.kubeconfig = kubeconfig}, dependencies());
   if (admin->user.client_certificate_pem.empty())
     GTEST_SKIP() << "the cluster's user has no client certificate data";
   Value credential =

@@ -106,22 +106,23 @@ bool has_precondition(const Value& object) {
 
 }  // namespace
 
-RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions options, World world)
+RestClient::RestClient(std::shared_ptr<http::Transport> transport, RestOptions options,
+                       Dependencies dependencies)
     : transport_(std::move(transport)),
       options_(std::move(options)),
-      world_(world),
+      dependencies_(dependencies),
       discovery_({.get = [this](const Discovery::Question& question,
                                 const Context& context) { return discover(question, context); },
-                  .fs = world.fs,
-                  .clock = world.clock,
-                  .events = world.events,
+                  .fs = dependencies.fs,
+                  .clock = dependencies.clock,
+                  .events = dependencies.events,
                   .kubectl = kubectl()},
                  options_.discovery_cache),
       open_api_({.get = [this](const Discovery::Question& question,
                                const Context& context) { return discover(question, context); },
-                 .fs = world.fs,
-                 .clock = world.clock,
-                 .events = world.events},
+                 .fs = dependencies.fs,
+                 .clock = dependencies.clock,
+                 .events = dependencies.events},
                 options_.discovery_cache) {}
 
 // A dry run and the write that follows are warned of in the same words.
@@ -132,7 +133,7 @@ void RestClient::warn_once(const std::string& words) {
     if (warned_.size() >= kMostRemembered) warned_.clear();
     if (!warned_.insert(words).second) return;
   }
-  world_.events.warn(words);
+  dependencies_.events.warn(words);
 }
 
 std::string RestClient::describe() const {
@@ -219,7 +220,7 @@ Result<Value> RestClient::exchange(http::Request request, const Asked& asked, co
         fmt::format("while trying to {} {} on {}", asked.verb, asked.object, describe()));
   }
   if (const auto date = http::parse_http_date(http::find_header(response->headers, "Date")))
-    skew_ = std::chrono::duration_cast<Duration>(*date - world_.clock.now()).count();
+    skew_ = std::chrono::duration_cast<Duration>(*date - dependencies_.clock.now()).count();
   const bool secret = about_secrets(asked.object);
   for (const std::string& text : warnings_of(response->headers))
     warn_once(fmt::format("{}: {}", asked.object, secret ? mask_secret_values(text, sent) : text));
@@ -408,8 +409,8 @@ Result<std::string> RestClient::list_once(const ResourceInfo& resource, const Li
     auto answer = exchange(std::move(asking), what, context, {}, &transfer);
     // A server that never answered anything hangs, however little it is asked for.
     if (!answer.ok() && (answered_ || transfer.too_large) && size.shrink(transfer)) {
-      world_.events.debug(fmt::format("listing {} again with {} items a page: {}", what.object, size.limit(),
-                                      answer.error().message));
+      dependencies_.events.debug(fmt::format("listing {} again with {} items a page: {}", what.object,
+                                             size.limit(), answer.error().message));
       continue;
     }
     MIST_TRY(Value page, std::move(answer));
@@ -539,9 +540,9 @@ Status RestClient::watch(const ResourceInfo& resource, const ListOptions& option
                            const Context& inner) {
                          return open_watch(resource, options, version, timeout, piece, what, inner);
                        },
-                   .clock = world_.clock,
-                   .random = world_.random,
-                   .events = world_.events});
+                   .clock = dependencies_.clock,
+                   .random = dependencies_.random,
+                   .events = dependencies_.events});
   return watcher.run(handler, context);
 }
 

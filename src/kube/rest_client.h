@@ -46,14 +46,14 @@ struct RestOptions {
 class RestClient final : public Client, public PodLogs, public ServiceProxy, public ServerClock {
  public:
   /// References must outlive the client.
-  struct World {
+  struct Dependencies {
     FileSystem& fs;
     Clock& clock;
     Random& random;
     EventSink& events;
   };
 
-  RestClient(std::shared_ptr<http::Transport> transport, RestOptions options, World world);
+  RestClient(std::shared_ptr<http::Transport> transport, RestOptions options, Dependencies dependencies);
 
   Result<ResourceInfo> resource_for(const GroupKind& kind, const std::string& version,
                                     const Context& context) override;
@@ -133,7 +133,7 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
 
   const std::shared_ptr<http::Transport> transport_;
   const RestOptions options_;
-  const World world_;
+  const Dependencies dependencies_;
   std::atomic<std::int64_t> skew_ = kNoSkew;  // nanoseconds
   std::atomic<std::size_t> unanswered_ = 0;
   std::atomic<bool> answered_ = false;

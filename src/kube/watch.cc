@@ -40,8 +40,8 @@ bool worth_waiting(ErrorKind kind) { return kind == ErrorKind::Retryable || kind
 
 }  // namespace
 
-Watcher::Watcher(ResourceInfo resource, Asked asked, World world)
-    : resource_(std::move(resource)), asked_(std::move(asked)), world_(std::move(world)) {}
+Watcher::Watcher(ResourceInfo resource, Asked asked, Dependencies dependencies)
+    : resource_(std::move(resource)), asked_(std::move(asked)), dependencies_(std::move(dependencies)) {}
 
 void Watcher::remember(const Value& object) {
   Value last = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});
@@ -64,7 +64,7 @@ Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) 
     }
     return true;
   };
-  MIST_TRY(version_, world_.list(take, context));
+  MIST_TRY(version_, dependencies_.list(take, context));
   if (!wanted) return false;
   for (auto known = known_.begin(); known != known_.end();) {
     if (known->second.lists == lists_) {
@@ -140,8 +140,8 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     return state == LineFramer::State::Open;
   };
   const Duration timeout =
-      kShortestWatch + std::chrono::duration_cast<Duration>(kShortestWatch * fraction(world_.random));
-  auto response = world_.open(version_, timeout, on_piece, context);
+      kShortestWatch + std::chrono::duration_cast<Duration>(kShortestWatch * fraction(dependencies_.random));
+  auto response = dependencies_.open(version_, timeout, on_piece, context);
   if (connection.handler_ended || connection.relist || connection.broken || connection.fatal)
     return connection;
   if (!response) {
@@ -153,8 +153,8 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     Error failure = answer_error(*response, asked_);
     // A load balancer, or an API server whose etcd is away, answers in place of the one that was there.
     connection.away = connection.unopened = response->status >= 500;
-    connection.asked_wait =
-        http::parse_retry_after(http::find_header(response->headers, "Retry-After"), world_.clock.now());
+    connection.asked_wait = http::parse_retry_after(http::find_header(response->headers, "Retry-After"),
+                                                    dependencies_.clock.now());
     if (failure.kind == ErrorKind::Gone)
       connection.relist = true;
     else
@@ -166,7 +166,7 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
 // No sooner than asked; a little later, so that all watches that were sent away don't come back at once.
 Duration Watcher::back_off(int failures, std::optional<Duration> asked) {
   const Duration longest = std::min(kLongestBackOff, kFirstBackOff * (1 << std::min(failures, 10)));
-  const auto own = std::chrono::duration_cast<Duration>(longest * (0.5 + fraction(world_.random) / 2));
+  const auto own = std::chrono::duration_cast<Duration>(longest * (0.5 + fraction(dependencies_.random) / 2));
   return own + std::min(asked.value_or(Duration::zero()), kLongestAskedWait);
 }
 
@@ -188,14 +188,14 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
         connection.broken = std::move(listed).error();
       if (!connection.broken) continue;
     } else {
-      const SteadyTime began = world_.clock.steady_now();
+      const SteadyTime began = dependencies_.clock.steady_now();
       connection = connect(handler, context);
       if (connection.handler_ended) return {};
       // A stream that the server ends at once, again and again, must not make us ask without pause.
       // Nor must one that hangs before it answers anything, or that it can't open the watch, count as a quiet
       // watch, however long it took.
       const bool useful =
-          connection.progressed || (!connection.unopened && world_.clock.steady_now() - began > 1s);
+          connection.progressed || (!connection.unopened && dependencies_.clock.steady_now() - began > 1s);
       if (useful) failures = 0;
       if (connection.progressed) unreadable = 0;
       unreadable = connection.unreadable ? unreadable + 1 : unreadable;
@@ -210,11 +210,11 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
     // have been cut on the way.
     if (connection.away && (connection.unopened || failures > 0)) relist = true;
     if (++failures == kFailuresBeforeWarning && connection.broken)
-      world_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
-                                     connection.broken->to_line()));
+      dependencies_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
+                                            connection.broken->to_line()));
     Duration pause = back_off(failures, connection.asked_wait);
     if (const auto left = context.remaining()) pause = std::min(pause, *left);
-    world_.clock.sleep(pause, context.stop());
+    dependencies_.clock.sleep(pause, context.stop());
   }
   return {};
 }

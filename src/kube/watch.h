@@ -24,8 +24,8 @@ class Watcher {
   /// One page of a LIST. `first`: it begins; what came before it of another try doesn't count. False: no
   /// more pages are wanted.
   using PageHandler = std::function<bool(const std::vector<Value>& items, bool first)>;
-  /// The parts of a client that it needs, and the outside world. All references must outlive it.
-  struct World {
+  /// The parts of a client that it needs, and of the process. All references must outlive it.
+  struct Dependencies {
     /// Gives the LIST's resourceVersion; nothing of the pages is kept.
     std::function<Result<std::string>(const PageHandler&, const Context&)> list;
     /// WATCH from `resource_version`; the server ends it after about `timeout`.
@@ -38,7 +38,7 @@ class Watcher {
   };
 
   /// `asked` names the collection in messages.
-  Watcher(ResourceInfo resource, Asked asked, World world);
+  Watcher(ResourceInfo resource, Asked asked, Dependencies dependencies);
 
   /// Ends well when `handler` returns false. Errors: Timeout and Cancelled by `context`; what the server
   /// refuses for good (Forbidden, NotFound, Invalid). Outages of the server are waited out; the first LIST is
@@ -65,7 +65,7 @@ class Watcher {
 
   const ResourceInfo resource_;
   const Asked asked_;
-  const World world_;
+  const Dependencies dependencies_;
   std::string version_;
   // The objects that the handler knows, as far as a synthetic Deleted needs them: maybe tens of thousands.
   struct Known {

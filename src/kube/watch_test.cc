@@ -35,7 +35,7 @@ class WatchTest : public ::testing::Test {
   };
 
   Status run(std::size_t events) {
-    const Watcher::World world{
+    const Watcher::Dependencies dependencies{
         .list = [this](const Watcher::PageHandler& page, const Context&) -> Result<std::string> {
           if (lists.empty()) return error(ErrorKind::Internal, "no more listings");
           auto next = std::move(lists.front());
@@ -63,7 +63,8 @@ class WatchTest : public ::testing::Test {
         .clock = clock,
         .random = random,
         .events = sink};
-    Watcher watcher({{"", "v1", "Pod"}, "pods", true, {}}, {"watch", "pods", "https://h", "alice"}, world);
+    Watcher watcher({{"", "v1", "Pod"}, "pods", true, {}}, {"watch", "pods", "https://h", "alice"},
+                    dependencies);
     return watcher.run(
         [&](const WatchEvent& event) {
           constexpr std::string_view kNames[] = {"added", "modified", "deleted", "complete"};

@@ -1,5 +1,5 @@
 #pragma once
-// The real world of mistletoe-catalog, as its main makes it.
+// The real machine of mistletoe-catalog, as its main makes it.
 
 #include <cstdlib>
 #include <optional>

@@ -43,14 +43,15 @@ catalog::GitProxy git_proxy_asked(const CommandLine& line) {
              : catalog::GitProxy::None;
 }
 
-Result<catalog::TrialWorld> trial_world(const CommandLine& line, Machine& machine, const DataPlace& place,
-                                        const CatalogData& data, catalog::StrangersGit& git) {
+Result<catalog::TrialDependencies> trial_dependencies(const CommandLine& line, Machine& machine,
+                                                      const DataPlace& place, const CatalogData& data,
+                                                      catalog::StrangersGit& git) {
   MIST_TRY(config::Paths paths, own_paths(machine, place.directory));
   package::RendererOptions engines = engines_of(machine, paths);
   MIST_TRY(const std::string instance, data.store->instance());
   MIST_TRY(const Duration timeout, line.duration("--timeout", "5m"));
   package::TypeStore types(paths.schemas, package::kKubeTypesDigests);
-  catalog::TrialWorld world{
+  catalog::TrialDependencies dependencies{
       .files = machine.files,
       .processes = git,
       .clock = machine.clock,
@@ -65,16 +66,17 @@ Result<catalog::TrialWorld> trial_world(const CommandLine& line, Machine& machin
       .timeout = timeout,
       .longest = 4 * timeout};
   // Versions would fail for what isn't their fault.
-  MIST_TRY_VOID(catalog::check_ready(world).in("while getting ready to test packages"));
+  MIST_TRY_VOID(catalog::check_ready(dependencies).in("while getting ready to test packages"));
   MIST_TRY_VOID(git.check_keeps_addresses(machine.context).in("while getting ready to test packages"));
-  return world;
+  return dependencies;
 }
 
-Workers::Workers(Machine& machine, catalog::Store& store, const catalog::TrialWorld& world, int count,
-                 Duration lease) {
+Workers::Workers(Machine& machine, catalog::Store& store, const catalog::TrialDependencies& dependencies,
+                 int count, Duration lease) {
   for (int i = 0; i < count; ++i)
-    threads_.emplace_back([&machine, &store, &world, lease, holder = holder_name(machine.random, i)] {
-      (void)catalog::work(store, world, {.holder = holder, .term = lease}, machine.log, machine.context);
+    threads_.emplace_back([&machine, &store, &dependencies, lease, holder = holder_name(machine.random, i)] {
+      (void)catalog::work(store, dependencies, {.holder = holder, .term = lease}, machine.log,
+                          machine.context);
     });
 }
 
@@ -87,16 +89,17 @@ Status worker(const CommandLine& line, Machine& machine, const DataPlace& place)
   MIST_TRY(const int workers, line.number("--workers", "1", 64));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
   catalog::StrangersGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
-  MIST_TRY(const catalog::TrialWorld world, trial_world(line, machine, place, data, git));
+  MIST_TRY(const catalog::TrialDependencies dependencies,
+           trial_dependencies(line, machine, place, data, git));
   if (line.has("--once")) {
     const catalog::WorkerOptions options{.holder = holder_name(machine.random, 0), .term = lease};
     for (bool more = true; more && machine.context.check().ok();) {
-      MIST_TRY(more, catalog::work_once(*data.store, world, options, machine.log, machine.context));
+      MIST_TRY(more, catalog::work_once(*data.store, dependencies, options, machine.log, machine.context));
     }
     return {};
   }
   machine.log.info(fmt::format("mistletoe-catalog {} worker, data in {}", MIST_VERSION, place.shown()));
-  const Workers testing(machine, *data.store, world, workers, lease);
+  const Workers testing(machine, *data.store, dependencies, workers, lease);
   return {};
 }
 

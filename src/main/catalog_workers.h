@@ -17,8 +17,9 @@ namespace mist {
 
 /// Of the cluster that `line` names. All arguments outlive it; `git` is for packages. Errors: Usage, of
 /// catalog::check_ready, of the store; Forbidden: git is too old.
-Result<catalog::TrialWorld> trial_world(const CommandLine& line, Machine& machine, const DataPlace& place,
-                                        const CatalogData& data, catalog::StrangersGit& git);
+Result<catalog::TrialDependencies> trial_dependencies(const CommandLine& line, Machine& machine,
+                                                      const DataPlace& place, const CatalogData& data,
+                                                      catalog::StrangersGit& git);
 
 /// As --git-through-proxy says; repositories of private networks may need it in any case.
 catalog::GitProxy git_proxy_asked(const CommandLine& line);
@@ -26,7 +27,7 @@ catalog::GitProxy git_proxy_asked(const CommandLine& line);
 /// Threads that test packages as long as this lives. All arguments outlive it.
 class Workers {
  public:
-  Workers(Machine& machine, catalog::Store& store, const catalog::TrialWorld& world, int count,
+  Workers(Machine& machine, catalog::Store& store, const catalog::TrialDependencies& dependencies, int count,
           Duration lease);
 
  private:

@@ -1,4 +1,4 @@
-// mistctl: builds the real World and runs one command in it.
+// mistctl: builds the real Machine and runs one command in it.
 
 #include <fcntl.h>
 
@@ -15,11 +15,11 @@
 #include "build_info.h"
 #include "cli/commands.h"
 #include "cli/host_streams.h"
+#include "cli/machine.h"
 #include "cli/output/style.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "cli/run.h"
-#include "cli/world.h"
 #include "engine_digests.h"
 #include "kube/connect.h"
 #include "kube_types_digests.h"
@@ -50,23 +50,23 @@ mist::Path program_path(const char* argv0) {
 }
 
 mist::Result<std::unique_ptr<mist::kube::Client>> connect(const mist::cli::ClusterChoice& choice,
-                                                          mist::cli::World& world) {
-  MIST_TRY(const mist::config::Paths paths, mist::cli::paths_of(world));
+                                                          mist::cli::Machine& machine) {
+  MIST_TRY(const mist::config::Paths paths, mist::cli::paths_of(machine));
   mist::kube::ConnectOptions options{
       .kubeconfig = choice.kubeconfig,
       .context = choice.context,
       .ns = choice.ns,
-      .user_agent = mist::kube::user_agent("mistctl", world.build.version),
+      .user_agent = mist::kube::user_agent("mistctl", machine.build.version),
       .cache_directory = paths.discovery(),
   };
-  options.retry.tracer = mist::cli::request_tracer(*world.events);
-  MIST_TRY(auto client, mist::kube::connect(options, {.fs = world.files,
-                                                      .processes = world.processes,
-                                                      .clock = world.clock,
-                                                      .random = world.random,
-                                                      .events = *world.events,
-                                                      .getenv = world.environment,
-                                                      .interactive_terminal = world.in.is_terminal()}));
+  options.retry.tracer = mist::cli::request_tracer(*machine.events);
+  MIST_TRY(auto client, mist::kube::connect(options, {.fs = machine.files,
+                                                      .processes = machine.processes,
+                                                      .clock = machine.clock,
+                                                      .random = machine.random,
+                                                      .events = *machine.events,
+                                                      .getenv = machine.environment,
+                                                      .interactive_terminal = machine.in.is_terminal()}));
   return client;
 }
 
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   mist::HostProcessRunner processes;
   mist::SystemClock clock;
   mist::SystemRandom random;
-  mist::cli::World world{
+  mist::cli::Machine machine{
       .build = {.version = MIST_VERSION,
                 .commit = MIST_COMMIT,
                 .platform = MIST_PLATFORM,
@@ -111,5 +111,5 @@ int main(int argc, char** argv) {
   const bool is_whole =
       !args.empty() && (args[0] == "__complete" || (args.size() == 1 && args[0] == "--version"));
   if (argc > 0 && mist::Path(argv[0]).filename() == "kpm" && !is_whole) args.insert(args.begin(), "kpm");
-  return static_cast<int>(mist::cli::run(args, world, mist::cli::command_table()));
+  return static_cast<int>(mist::cli::run(args, machine, mist::cli::command_table()));
 }

@@ -129,12 +129,12 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       .ns = options.ns,
       .user_agent = mist::kube::user_agent("mistletoe-operator", MIST_VERSION),
       .cache_directory = {}};
-  const mist::kube::World outside{.fs = files,
-                                  .processes = processes,
-                                  .clock = clock,
-                                  .random = random,
-                                  .events = log,
-                                  .getenv = environment};
+  const mist::kube::ConnectDependencies outside{.fs = files,
+                                                .processes = processes,
+                                                .clock = clock,
+                                                .random = random,
+                                                .events = log,
+                                                .getenv = environment};
   MIST_TRY(const std::unique_ptr<mist::kube::RestClient> client, mist::kube::connect(connection, outside));
   mist::kube::ClientPool clients([&](const std::string& user) -> Result<std::shared_ptr<mist::kube::Client>> {
     mist::kube::ConnectOptions impersonating = connection;
@@ -167,7 +167,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       log.warn("the headers of traces, which may be credentials, are sent without TLS");
     traces.emplace(
         *std::move(tracing),
-        mist::operator_::Traces::World{
+        mist::operator_::Traces::Dependencies{
             .web = collector.emplace(web_options()), .clock = clock, .random = random, .events = log});
   }
   mist::operator_::Traces* const traced = traces ? &*traces : nullptr;
@@ -178,7 +178,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                          options.listen, [&](std::string_view path) { return answer(path, metrics); }));
     log.info(fmt::format("serving probes and metrics at {}", server->address()));
   }
-  const mist::releases::World releases_world{
+  const mist::releases::Dependencies release_dependencies{
       .files = files,
       .processes = processes,
       .clock = clock,
@@ -223,7 +223,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
              }},
         client->default_namespace());
     if (options.releases.empty()) return controller.run(ours);
-    mist::releases::Controller releases(releases_world, metrics, scope, options.release_worker_count());
+    mist::releases::Controller releases(release_dependencies, metrics, scope, options.release_worker_count());
     return beside(
         ours, [&](const mist::Context& both) { return controller.run(both); },
         [&](const mist::Context& both) { return releases.run(both); });

@@ -27,66 +27,72 @@ using apimachinery::GroupVersionKind;
 
 class Controller::State {
  public:
-  State(World world, std::string ns)
-      : world_(std::move(world)),
+  State(Dependencies dependencies, std::string ns)
+      : dependencies_(std::move(dependencies)),
         ns_(ns),
-        queue_(world_.clock, static_cast<std::size_t>(std::max(1, world_.workers / 2)),
+        queue_(dependencies_.clock, static_cast<std::size_t>(std::max(1, dependencies_.workers / 2)),
                [](const Item& item) { return item.is_blueprint() ? std::string() : item.blueprint; }),
-        notices_(world_.client, world_.clock, world_.events),
+        notices_(dependencies_.client, dependencies_.clock, dependencies_.events),
         actors_(
-            world_.client_of, ns, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
-            mutex_, world_.share.is_first() ? Definitions::Role::Writes : Definitions::Role::Waits),
-        revisions_({world_.client, world_.renderer, world_.clock, world_.events, notices_, actors_,
-                    world_.default_account, world_.share, world_.metrics},
-                   std::move(ns),
-                   [this](const Item& item) {
-                     if (item.is_blueprint() || world_.share.is_first() || is_ours(item)) queue_.add(item);
-                   }),
+            dependencies_.client_of, ns, dependencies_.clock, dependencies_.events,
+            [this](const Item& item) { queue_.add(item); }, mutex_,
+            dependencies_.share.is_first() ? Definitions::Role::Writes : Definitions::Role::Waits),
+        revisions_(
+            {dependencies_.client, dependencies_.renderer, dependencies_.clock, dependencies_.events,
+             notices_, actors_, dependencies_.default_account, dependencies_.share, dependencies_.metrics},
+            std::move(ns),
+            [this](const Item& item) {
+              if (item.is_blueprint() || dependencies_.share.is_first() || is_ours(item)) queue_.add(item);
+            }),
         evaluations_(
-            revisions_, mutex_, world_.clock, world_.events, [this](const Item& item) { queue_.add(item); },
+            revisions_, mutex_, dependencies_.clock, dependencies_.events,
+            [this](const Item& item) { queue_.add(item); },
             [this](const Item& item) { queue_.add(item, kLongestBegun); }),
-        late_kinds_(world_.client, world_.clock, world_.events, [this](const Item& item) {
-          // Its failures were about another time; and it takes a moment until the server serves the kind.
-          queue_.forgive(item);
-          queue_.add(item);
-        }) {}
+        late_kinds_(dependencies_.client, dependencies_.clock, dependencies_.events,
+                    [this](const Item& item) {
+                      // Its failures were about another time; and it takes a moment until the server serves
+                      // the kind.
+                      queue_.forgive(item);
+                      queue_.add(item);
+                    }) {}
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
-    world_.metrics.watch_queue([this] {
+    dependencies_.metrics.watch_queue([this] {
       const auto [depth, additions] = queue_.state();
       return QueueState{depth, additions};
     });
-    world_.metrics.is_ready(true);
+    dependencies_.metrics.is_ready(true);
     {
       std::vector<std::jthread> workers;
-      for (int i = 0; i < world_.workers; ++i)
+      for (int i = 0; i < dependencies_.workers; ++i)
         workers.emplace_back([this, &context] {
           while (const std::optional<Item> item = queue_.take(context.stop())) work(*item, context);
         });
       workers.emplace_back([this, &context] { evaluations_.run_slow(context); });
     }
-    world_.metrics.is_ready(false);
-    world_.metrics.watch_queue({});
-    world_.events.info("stopped");
+    dependencies_.metrics.is_ready(false);
+    dependencies_.metrics.watch_queue({});
+    dependencies_.events.info("stopped");
     return {};
   }
 
  private:
   void work(const Item& item, const Context& context) {
-    const SteadyTime began = world_.clock.steady_now();
+    const SteadyTime began = dependencies_.clock.steady_now();
     const Status done = traced(item, context);
     if (context.stop().stop_requested()) return;
-    world_.metrics.reconciled(item.blueprint, done.ok(), world_.clock.steady_now() - began);
+    dependencies_.metrics.reconciled(item.blueprint, done.ok(), dependencies_.clock.steady_now() - began);
     if (done.ok()) return queue_.succeeded(item);
     const Duration pause = queue_.failed(item);
-    world_.events.warn(fmt::format("{}: {}; next try in {} ms", label_of(item), done.error().to_line(),
-                                   std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
+    dependencies_.events.warn(
+        fmt::format("{}: {}; next try in {} ms", label_of(item), done.error().to_line(),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
     queue_.add(item, pause);
   }
 
   Status traced(const Item& item, const Context& context) {
-    Span span = begin_trace(world_.traces, item.is_blueprint() ? "load blueprint" : "reconcile");
+    Span span = begin_trace(dependencies_.traces, item.is_blueprint() ? "load blueprint" : "reconcile");
     span.set("mistletoe.blueprint", item.blueprint);
     if (!item.is_blueprint()) {
       span.set("k8s.namespace.name", item.instance.first);
@@ -104,7 +110,7 @@ class Controller::State {
     });
   }
 
-  bool is_ours(const Item& item) const { return world_.share.has(item.instance.first); }
+  bool is_ours(const Item& item) const { return dependencies_.share.has(item.instance.first); }
 
   static std::string label_of(const Item& item) {
     return item.is_blueprint()
@@ -128,7 +134,7 @@ class Controller::State {
   // Decides with the lock, writes without.
   Status reconcile_one(const Item& item, const Span& span, const Context& context) {
     std::unique_lock lock(mutex_);
-    const SteadyTime began = world_.clock.steady_now();
+    const SteadyTime began = dependencies_.clock.steady_now();
     Loaded& loaded = revisions_.of(item.blueprint);
     const auto instance = loaded.instances ? loaded.instances->get(item.instance) : std::nullopt;
     if (!instance) return forget(item, loaded, lock, context);
@@ -153,14 +159,14 @@ class Controller::State {
     for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
     Open open{.others = OtherVersions(actor->client)};
-    const reconcile::World world =
-        world_of(*actor, item, loaded, *instance, recorded, memory, trouble, open, context);
+    const reconcile::Queries queries =
+        queries_of(*actor, item, loaded, *instance, recorded, memory, trouble, open, context);
     observer.begin(item);
     actor->sources.begin();
     loaded.answers.begin(item.instance, wish_of(*instance));
     memory.troubles.begin();
-    Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, world)
-                          : reconcile::tear_down(*instance, recorded, world);
+    Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, queries)
+                          : reconcile::tear_down(*instance, recorded, queries);
     for (const apimachinery::GroupKind& kind : open.unplaced) open.unserved.insert(kind.group);
     late_kinds_.set(item, open.unserved);
     if (!open.unplaced.empty() && !trouble)
@@ -199,10 +205,10 @@ class Controller::State {
                                                                     &NodeReport::state) != plan.nodes.end();
     const bool asks_again = observer.unseen() && (apimachinery::is_terminating(*instance) || deletes);
     observer.finish(trouble.has_value());
-    loaded.answers.finish(item.instance, world_.clock.steady_now());
+    loaded.answers.finish(item.instance, dependencies_.clock.steady_now());
     memory.troubles.finish();
     if (!trouble) actor->sources.finish(item, kept_sources(blueprint.get(), plan));
-    const SteadyTime now = world_.clock.steady_now();
+    const SteadyTime now = dependencies_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
       if (each.state != NodeState::Deleting) memory.wanted(each.node, each.wanted, now);
     if (!apimachinery::is_terminating(*instance) && !plan.record.objects.empty())
@@ -219,7 +225,7 @@ class Controller::State {
     }
     if (asks_again) queue_.add(item, kUnseenPause);
     if (look_into(memory.troubles, actor->client, context)) queue_.add(item);
-    const SteadyTime after = world_.clock.steady_now();
+    const SteadyTime after = dependencies_.clock.steady_now();
     // A pause that was over before the status was written counts too.
     for (const auto& next : {memory.next(began), memory.troubles.next(), rests_until})
       if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
@@ -247,22 +253,22 @@ class Controller::State {
   // at most half of them look at instances of that blueprint.
   template <typename Write>
   Result<Executor::Outcome> timed(const Item& item, const Write& write) {
-    const SteadyTime begin = world_.clock.steady_now();
+    const SteadyTime begin = dependencies_.clock.steady_now();
     Result<Executor::Outcome> written = write();
-    if (world_.clock.steady_now() - begin >= kSlowWrite) queue_.slow(item, kSlowFor);
+    if (dependencies_.clock.steady_now() - begin >= kSlowWrite) queue_.slow(item, kSlowFor);
     return written;
   }
 
   // Whether the status has to say something else.
   bool look_into(Troubles& troubles, kube::Client& client, const Context& context) const {
-    const std::vector<apply::Unready> due = troubles.due(world_.clock.steady_now());
+    const std::vector<apply::Unready> due = troubles.due(dependencies_.clock.steady_now());
     if (due.empty()) return false;
     const Diagnosis all = apply::diagnose(client, "instance", "", due,
                                           context.with_timeout(apply::kDiagnosisLimit), apply::PodLogs::Left);
     bool is_new = false;
     for (std::size_t i = 0; i < due.size(); ++i)
-      is_new |=
-          troubles.found(due[i].key, apply::cause_in_one_line(all.children[i]), world_.clock.steady_now());
+      is_new |= troubles.found(due[i].key, apply::cause_in_one_line(all.children[i]),
+                               dependencies_.clock.steady_now());
     return is_new;
   }
 
@@ -298,9 +304,9 @@ class Controller::State {
   };
 
   // `trouble`: why something isn't known, for a later try. `open`: what the program has to be asked first.
-  reconcile::World world_of(Actor& actor, const Item& item, Loaded& loaded, const Value& instance,
-                            const Record& recorded, Memory& memory, std::optional<Error>& trouble, Open& open,
-                            const Context& context) {
+  reconcile::Queries queries_of(Actor& actor, const Item& item, Loaded& loaded, const Value& instance,
+                                const Record& recorded, Memory& memory, std::optional<Error>& trouble,
+                                Open& open, const Context& context) {
     return {
         .make =
             [&, this](const std::string& node, const Value& environment) {
@@ -358,7 +364,7 @@ class Controller::State {
               return not_told(id, observed.error(), other);
             },
         .marked = memory.accounted()
-                      ? decltype(reconcile::World::marked)()
+                      ? decltype(reconcile::Queries::marked)()
                       : [&](const std::set<reconcile::ObjectKind>& kinds) {
                           return actor.observer.marked(kinds, instance.string_at({"metadata", "uid"}), context);
                         },
@@ -418,20 +424,20 @@ class Controller::State {
         .answered = [&](const std::string& node) { return actor.sources.answered(item, node); },
         .held = [&, this](
                     const ObjectId& id,
-                    const std::string& hash) { return memory.held(id, hash, world_.clock.steady_now()); },
-        .not_kept = world_.not_kept,
+                    const std::string& hash) { return memory.held(id, hash, dependencies_.clock.steady_now()); },
+        .not_kept = dependencies_.not_kept,
         .trouble = [&, this](
                        const ObjectId& id,
-                       const Value& live) { return memory.troubles.of(id, live, world_.clock.steady_now()); },
+                       const Value& live) { return memory.troubles.of(id, live, dependencies_.clock.steady_now()); },
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,
-                   this](const std::string& node) { return memory.frozen(node, world_.clock.steady_now()); }};
+                   this](const std::string& node) { return memory.frozen(node, dependencies_.clock.steady_now()); }};
   }
 
   // The answer to a question. Nothing: it isn't known yet, and `open` says that somebody has to find it.
   std::optional<Result<Value>> answered(Loaded& loaded, const Item& item, const std::string& what,
                                         const Value& question, Open& open) {
-    auto answer = loaded.answers.find(item.instance, what, question, world_.clock.steady_now());
+    auto answer = loaded.answers.find(item.instance, what, question, dependencies_.clock.steady_now());
     open.asks |= !answer;
     return answer;
   }
@@ -501,7 +507,7 @@ class Controller::State {
   static constexpr Duration kSlowFor = std::chrono::minutes(1);
   static constexpr Duration kLoadPause = std::chrono::milliseconds(50);
 
-  World world_;
+  Dependencies dependencies_;
   const std::string ns_;
   WorkQueue<Item> queue_;
   std::mutex mutex_;  // of all below, but what belongs to an item and what is written with
@@ -515,8 +521,8 @@ class Controller::State {
   bool is_loading_ = false;
 };
 
-Controller::Controller(World world, std::string ns)
-    : state_(std::make_unique<State>(std::move(world), std::move(ns))) {}
+Controller::Controller(Dependencies dependencies, std::string ns)
+    : state_(std::make_unique<State>(std::move(dependencies), std::move(ns))) {}
 Controller::~Controller() = default;
 
 Status Controller::run(const Context& context) { return state_->run(context); }

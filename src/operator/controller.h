@@ -25,7 +25,7 @@ namespace mist::operator_ {
 
 class Controller {
  public:
-  struct World {
+  struct Dependencies {
     kube::Client& client;  ///< as the operator
     ClientOf client_of;
     Account default_account;  ///< of blueprints that name none
@@ -38,11 +38,11 @@ class Controller {
     /// The share of instances that is kept. The first of several shares also sees to all that is there once:
     /// the CRDs, the reports on blueprints, and that these stay while they have instances.
     kube::Share share = kube::Share::all();
-    /// reconcile::World::not_kept
+    /// reconcile::Dependencies::not_kept
     std::function<std::string(const Value& release)> not_kept;
   };
-  /// `ns`: where blueprints are. All of `world` outlives this.
-  Controller(World world, std::string ns);
+  /// `ns`: where blueprints are. All of `dependencies` outlives this.
+  Controller(Dependencies dependencies, std::string ns);
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;

@@ -47,8 +47,8 @@ std::string name_in(const Value& object) { return std::string(object.string_at({
 
 }  // namespace
 
-Definitions::Definitions(World world, std::string ns, Observer::Wake wake)
-    : world_(world), ns_(std::move(ns)), wake_(std::move(wake)) {}
+Definitions::Definitions(Dependencies dependencies, std::string ns, Observer::Wake wake)
+    : dependencies_(dependencies), ns_(std::move(ns)), wake_(std::move(wake)) {}
 
 Result<std::string> Definitions::see_to(const std::string& blueprint, const blueprint::Blueprint& described,
                                         Breaking breaking, const Context& context) {
@@ -59,7 +59,7 @@ Result<std::string> Definitions::see_to(const std::string& blueprint, const blue
   const blueprint::CustomResource& resource = *described.resource();
   Value wanted = blueprint::crd_of(described.instances(), resource);
   MIST_TRY(kube::Informer* const crds, informer(blueprint, name_in(wanted), context));
-  if (resource.mode == CrdMode::Publish && world_.role == Role::Writes)
+  if (resource.mode == CrdMode::Publish && dependencies_.role == Role::Writes)
     MIST_TRY_VOID(publish(blueprint, wanted, context));
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   return resource.mode == CrdMode::Manage
@@ -71,14 +71,15 @@ Result<kube::Informer*> Definitions::informer(const std::string& blueprint, cons
                                               const Context& context) {
   Watched& watched = watched_[blueprint];
   if (watched.informer && watched.crd == crd) return watched.informer.get();
-  MIST_TRY(const kube::ResourceInfo crds,
-           world_.client.resource_for({"apiextensions.k8s.io", "CustomResourceDefinition"}, "v1", context));
+  MIST_TRY(
+      const kube::ResourceInfo crds,
+      dependencies_.client.resource_for({"apiextensions.k8s.io", "CustomResourceDefinition"}, "v1", context));
   watched.informer.reset();
   watched.crd = crd;
   watched.informer = std::make_unique<kube::Informer>(
-      world_.client, crds, kube::ListOptions{.field_selector = fmt::format("metadata.name={}", crd)}, nullptr,
-      [this, blueprint](const std::optional<kube::Informer::Key>& /*key*/) { wake_({blueprint}); },
-      world_.clock, world_.events);
+      dependencies_.client, crds, kube::ListOptions{.field_selector = fmt::format("metadata.name={}", crd)},
+      nullptr, [this, blueprint](const std::optional<kube::Informer::Key>& /*key*/) { wake_({blueprint}); },
+      dependencies_.clock, dependencies_.events);
   return watched.informer.get();
 }
 
@@ -99,7 +100,7 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
     watched.tolerated = blueprint::leave_out_late_rules(*live, wanted);
     set_digest(wanted);
   }
-  if (!live && world_.role == Role::Waits)
+  if (!live && dependencies_.role == Role::Waits)
     return fmt::format("another replica makes CustomResourceDefinition {}", name);
   if (!live) {
     MIST_TRY_VOID(write(wanted, true, crds, context));
@@ -109,7 +110,7 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
     return fmt::format("CustomResourceDefinition {} is being deleted, and is made again when it is gone",
                        name);
   MIST_TRY_VOID(may_change(blueprint, resource, *live, wanted, breaking));
-  if (world_.role == Role::Waits)
+  if (dependencies_.role == Role::Waits)
     return digest_in(*live) == digest_in(wanted)
                ? being_served(*live, name)
                : fmt::format("another replica changes CustomResourceDefinition {}", name);
@@ -151,13 +152,13 @@ Status Definitions::write(const Value& wanted, bool create, kube::Informer& crds
   Value object = wanted;
   // The server creates it, or answers 409 and writes nothing.
   if (create) object["metadata"].set("resourceVersion", "1");
-  auto answer = world_.client.apply({crds.resource(), {}, name_in(wanted)}, object,
-                                    {.field_manager = std::string(kManager), .force = true}, context);
+  auto answer = dependencies_.client.apply({crds.resource(), {}, name_in(wanted)}, object,
+                                           {.field_manager = std::string(kManager), .force = true}, context);
   if (!answer.ok()) return std::move(answer).error().with_frame("while the CRD was applied");
   crds.put(*std::move(answer));
   // Discovery was read before this change.
-  world_.client.invalidate_discovery();
-  world_.events.info(
+  dependencies_.client.invalidate_discovery();
+  dependencies_.events.info(
       fmt::format("{} CustomResourceDefinition {}", create ? "created" : "changed", name_in(wanted)));
   return {};
 }
@@ -183,10 +184,11 @@ Result<std::string> Definitions::await(const Value& wanted, blueprint::Standing 
 
 // As a person applies it: kubectl get configmap NAME-crd -o jsonpath='{.data.crd\.yaml}' | kubectl apply -f -
 Status Definitions::publish(const std::string& blueprint, const Value& wanted, const Context& context) {
-  MIST_TRY(const kube::ResourceInfo maps, world_.client.resource_for({"", "ConfigMap"}, "v1", context));
+  MIST_TRY(const kube::ResourceInfo maps,
+           dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context));
   const std::string name = fmt::format("{}-crd", blueprint);
   const std::string text = encoding::to_yaml(wanted);
-  const auto live = world_.client.get({maps, ns_, name}, context);
+  const auto live = dependencies_.client.get({maps, ns_, name}, context);
   if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();
   const bool is_ours =
       live.ok() && live->string_at({"metadata", "annotations", kBlueprintAnnotation}) == owner_of(blueprint);
@@ -200,10 +202,10 @@ Status Definitions::publish(const std::string& blueprint, const Value& wanted, c
   if (!live.ok()) map["metadata"].set("resourceVersion", "1");
   map["data"].set(kPublishedKey, text);
   MIST_TRY_VOID(
-      world_.client
+      dependencies_.client
           .apply({maps, ns_, name}, map, {.field_manager = std::string(kManager), .force = true}, context)
           .in("while the CRD was published"));
-  world_.events.info(
+  dependencies_.events.info(
       fmt::format("published the CRD of blueprint {} as ConfigMap {}/{}", blueprint, ns_, name));
   return {};
 }

@@ -25,14 +25,14 @@ class Definitions {
     Writes,
     Waits,  ///< another replica writes what has to be written
   };
-  struct World {
+  struct Dependencies {
     kube::Client& client;
     Clock& clock;
     EventSink& events;
     Role role = Role::Writes;
   };
   /// `ns`: of the blueprints. `wake`: a blueprint's CRD changed.
-  Definitions(World world, std::string ns, Observer::Wake wake);
+  Definitions(Dependencies dependencies, std::string ns, Observer::Wake wake);
 
   enum class Breaking : std::uint8_t {
     Refused,
@@ -74,7 +74,7 @@ class Definitions {
   Status write(const Value& wanted, bool create, kube::Informer& crds, const Context& context);
   std::string owner_of(const std::string& blueprint) const { return ns_ + "/" + blueprint; }
 
-  World world_;
+  Dependencies dependencies_;
   const std::string ns_;
   const Observer::Wake wake_;
   std::map<std::string, Watched> watched_;  // by blueprint

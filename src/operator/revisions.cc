@@ -51,21 +51,22 @@ std::string diagnostic_of(const Error& failure) {
 
 void Loaded::forget(const kube::Informer::Key& instance) { answers.forget(instance); }
 
-Revisions::Revisions(World world, std::string ns, Observer::Wake wake)
-    : world_(std::move(world)), ns_(std::move(ns)), wake_(std::move(wake)) {}
+Revisions::Revisions(Dependencies dependencies, std::string ns, Observer::Wake wake)
+    : dependencies_(std::move(dependencies)), ns_(std::move(ns)), wake_(std::move(wake)) {}
 
 Status Revisions::start(const Context& context) {
-  MIST_TRY(const kube::ResourceInfo maps, world_.client.resource_for({"", "ConfigMap"}, "v1", context));
+  MIST_TRY(const kube::ResourceInfo maps,
+           dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context));
   // Says at once what is wrong with server or permissions.
   const kube::ListOptions blueprints{.ns = ns_, .label_selector = fmt::format("{}=true", kBlueprintLabel)};
-  MIST_TRY_VOID(world_.client.list(maps, blueprints, context));
+  MIST_TRY_VOID(dependencies_.client.list(maps, blueprints, context));
   config_maps_ = std::make_unique<kube::Informer>(
-      world_.client, maps, blueprints, drop_managed_fields,
+      dependencies_.client, maps, blueprints, drop_managed_fields,
       [this](const std::optional<kube::Informer::Key>& key) {
         if (key) wake_({key->second});
       },
-      world_.clock, world_.events);
-  world_.events.info(fmt::format("watching blueprints in namespace {}", ns_));
+      dependencies_.clock, dependencies_.events);
+  dependencies_.events.info(fmt::format("watching blueprints in namespace {}", ns_));
   find_unlabelled(maps, context);
   return {};
 }
@@ -73,11 +74,11 @@ Status Revisions::start(const Context& context) {
 // Somebody took a label away while no operator ran: no watch shows these, and their instances would keep
 // their finalizers for ever.
 void Revisions::find_unlabelled(const kube::ResourceInfo& maps, const Context& context) {
-  auto all = world_.client.list(
+  auto all = dependencies_.client.list(
       maps, {.ns = ns_, .label_selector = fmt::format("{}!=true", kBlueprintLabel), .metadata_only = true},
       context);
   if (!all.ok())
-    return world_.events.warn(fmt::format(
+    return dependencies_.events.warn(fmt::format(
         "can't find out whether a blueprint in namespace {} lost its label: {}", ns_, all.error().to_line()));
   for (Value& map : all->items) {
     if (!has_finalizer(map) || map.string_at({"metadata", "annotations", kKindAnnotation}).empty()) continue;
@@ -91,14 +92,15 @@ void Revisions::find_unlabelled(const kube::ResourceInfo& maps, const Context& c
 Status Revisions::load_without(const std::string& name, Loaded& loaded, const Context& context) {
   // The operator may list ConfigMaps, and not get one.
   MIST_TRY(kube::ObjectList found,
-           world_.client.list(config_maps_->resource(),
-                              {.ns = ns_, .field_selector = fmt::format("metadata.name={}", name)}, context));
+           dependencies_.client.list(config_maps_->resource(),
+                                     {.ns = ns_, .field_selector = fmt::format("metadata.name={}", name)},
+                                     context));
   loaded.blueprint.reset();
   loaded.files.reset();
   loaded.rejected = loaded.for_its_crd = false;  // there is nothing to try again
   const Value* const left = found.items.empty() ? nullptr : &found.items.front();
   if (left == nullptr || !has_finalizer(*left)) {
-    world_.events.warn(
+    dependencies_.events.warn(
         fmt::format("blueprint {}/{} was deleted; its instances are only torn down", ns_, name));
     unlabelled_.erase(name);
     loaded.files_in_force.reset();
@@ -118,7 +120,7 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
       "put the label back (kubectl label configmap {} -n {} {}=true), or delete them",
       kept.kind, kBlueprintLabel, name, ns_, kBlueprintLabel);
   if (is_new) {
-    world_.events.warn(fmt::format("blueprint {}/{}: {}", ns_, name, words));
+    dependencies_.events.warn(fmt::format("blueprint {}/{}: {}", ns_, name, words));
     say(*left, kUnlabelled, words, context);
     try_rejected_again();
   } else {
@@ -140,7 +142,8 @@ void Revisions::leave_instances(const std::string& name, Loaded& loaded) {
     const auto failure = loaded.instances->failure();
     const bool is_unserved = failure && failure->kind == ErrorKind::NotFound;
     if (!loaded.instances->keys().empty() || !(loaded.instances->synced() || is_unserved)) return;
-    world_.events.debug(fmt::format("the deleted blueprint {}/{} has no instances any more", ns_, name));
+    dependencies_.events.debug(
+        fmt::format("the deleted blueprint {}/{} has no instances any more", ns_, name));
   }
   loaded.instances.reset();
   loaded.evaluator.reset();
@@ -175,7 +178,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   unlabelled_.erase(name);
   if (has_no_instances(name, loaded, *map)) MIST_TRY_VOID(guard(name, false, context));
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
-    world_.events.warn(
+    dependencies_.events.warn(
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
   package::Files files = blueprint::files_of(*map);
   const blueprint::Standing standing = standing_of(loaded, *map, files);
@@ -196,7 +199,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
             .with_hint(fmt::format("it is the annotation {}", apply::kServiceAccountAnnotation)),
         {}, context);
   }
-  MIST_TRY(Actor* const actor, world_.actors.of(account));
+  MIST_TRY(Actor* const actor, dependencies_.actors.of(account));
   if (!same_account) {
     leave_account(name, loaded);
     // The other account's watches end; this one begins its own. Until it has, nothing counts as the same.
@@ -211,8 +214,8 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   lock.lock();
   // Nothing else that evaluating needs may be missing.
   const bool lacks_engine = !revision.ok() && revision.error().kind == ErrorKind::NotFound;
-  world_.metrics.lacks(lacks_engine ? revision.error().to_line() + "; " + revision.error().hint
-                                    : std::string());
+  dependencies_.metrics.lacks(lacks_engine ? revision.error().to_line() + "; " + revision.error().hint
+                                           : std::string());
   if (!revision.ok()) {
     // A failure that isn't the blueprint's fault is tried again.
     const ErrorKind kind = revision.error().kind;
@@ -250,7 +253,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
     return reject(name, loaded, *map, waits_for.error(), kept, context);
   }
   if (!waits_for->empty()) {
-    world_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for));
+    dependencies_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for));
     // After a start the CRD is as good as always there, and is known in a moment.
     if (actor->definitions.has_seen(name)) say(*map, kAwaiting, *waits_for, context);
     return {};
@@ -272,12 +275,12 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   loaded.blueprint = std::make_shared<const blueprint::Blueprint>(std::move(described));
   loaded.answers.clear();
   take_instances_from_others(name, kind.group_kind());
-  world_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
+  dependencies_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
   std::vector<std::string> found = loaded.blueprint->warnings();
   for (std::string& each : actor->definitions.tolerated(name)) found.push_back(std::move(each));
   std::string warnings;
   for (const std::string& each : found) {
-    world_.events.warn(fmt::format("blueprint {}: {}", name, each));
+    dependencies_.events.warn(fmt::format("blueprint {}: {}", name, each));
     warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
   }
   if (!say_refusal(loaded, *map, context)) say(*map, kInForce, warnings, context);
@@ -313,26 +316,27 @@ bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Contex
 // Somebody may have changed or deleted the CRD of the revision in force.
 Status Revisions::restore_definition(const std::string& name, const Loaded& loaded, const Context& context) {
   if (!loaded.blueprint || loaded.rejected) return {};
-  MIST_TRY(Actor* const actor, world_.actors.of(loaded.account));
+  MIST_TRY(Actor* const actor, dependencies_.actors.of(loaded.account));
   auto waits_for =
       actor->definitions.see_to(name, *loaded.blueprint, Definitions::Breaking::Restored, context);
   if (waits_for.ok()) return {};
   if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
-  world_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()));
+  dependencies_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()));
   return {};
 }
 
 // Ends the watches that were made as the account of a blueprint.
 void Revisions::leave_account(const std::string& name, Loaded& loaded) {
-  if (const auto actor = world_.actors.of(loaded.account); actor.ok()) (*actor)->definitions.forget(name);
+  if (const auto actor = dependencies_.actors.of(loaded.account); actor.ok())
+    (*actor)->definitions.forget(name);
 }
 
 // Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.
 Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                          const ObjectId& kept, const Context& context) {
-  world_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
-                                 loaded.blueprint ? ", its last good revision stays in force" : "",
-                                 failure.to_line()));
+  dependencies_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
+                                        loaded.blueprint ? ", its last good revision stays in force" : "",
+                                        failure.to_line()));
   say(map, kRejected, diagnostic_of(failure), context);
   // Instances of the last good revision can be torn down all the same.
   const bool is_watched = loaded.instances || kept.kind.empty();
@@ -405,7 +409,7 @@ void Revisions::try_rejected_again() {
 // them.
 void Revisions::say(const Value& map, std::string_view status, const std::string& message,
                     const Context& context) {
-  if (!world_.share.is_first()) return;
+  if (!dependencies_.share.is_first()) return;
   const auto has = [&](std::string_view annotation) {
     return map.string_at({"metadata", "annotations", annotation});
   };
@@ -417,9 +421,9 @@ void Revisions::say(const Value& map, std::string_view status, const std::string
   object["metadata"] = *identity(map).find("metadata");
   object["metadata"]["annotations"].set(apply::kStatusAnnotation, status);
   if (!message.empty()) object["metadata"]["annotations"].set(apply::kMessageAnnotation, message);
-  auto answer =
-      world_.client.apply({config_maps_->resource(), ns_, name}, object,
-                          {.field_manager = fmt::format("{}-status", kManager), .force = true}, context);
+  auto answer = dependencies_.client.apply(
+      {config_maps_->resource(), ns_, name}, object,
+      {.field_manager = fmt::format("{}-status", kManager), .force = true}, context);
   if (!answer.ok()) {
     // Gone meanwhile, or made again under its name, which the watch tells.
     const ErrorKind kind = answer.error().kind;
@@ -432,8 +436,8 @@ void Revisions::say(const Value& map, std::string_view status, const std::string
   keep(name, *std::move(answer));
   Value about = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
   about["metadata"] = *map.find("metadata");
-  world_.notices.tell(about, status != kInForce && status != kAwaiting, status,
-                      message.empty() ? "this revision is in force" : message, context);
+  dependencies_.notices.tell(about, status != kInForce && status != kAwaiting, status,
+                             message.empty() ? "this revision is in force" : message, context);
 }
 
 void Revisions::say_again(const Loaded& loaded, const Value& map, const Context& context) {
@@ -446,7 +450,7 @@ void Revisions::say_again(const Loaded& loaded, const Value& map, const Context&
 Result<Revisions::Revision> Revisions::revision_of(const std::string& name, const package::Files& files,
                                                    const ObjectId& kept, blueprint::Standing standing,
                                                    const Context& context) {
-  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, files, world_.renderer));
+  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, files, dependencies_.renderer));
   MIST_TRY(blueprint::Blueprint described, evaluator.describe(context, standing));
   const GroupVersionKind& kind = described.instances();
   if (!kept.kind.empty() && kept.gvk().group_kind() != kind.group_kind())
@@ -459,7 +463,7 @@ Result<Revisions::Revision> Revisions::revision_of(const std::string& name, cons
 Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const GroupVersionKind& kind,
                                   const Context& context) {
   loaded.instances.reset();
-  MIST_TRY(Actor* const actor, world_.actors.of(loaded.account));
+  MIST_TRY(Actor* const actor, dependencies_.actors.of(loaded.account));
   auto resource = actor->client.resource_for({kind.group, kind.kind}, kind.version, context);
   if (!resource.ok()) {
     loaded.files.reset();  // so that the next try is one
@@ -479,19 +483,19 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
   loaded.instances = std::make_shared<kube::Informer>(
       actor->client, *resource, kube::ListOptions{},
       [this](Value& instance) {
-        if (!world_.share.has(instance.string_at({"metadata", "namespace"}))) keep_identity(instance);
+        if (!dependencies_.share.has(instance.string_at({"metadata", "namespace"}))) keep_identity(instance);
       },
       [this, name](const std::optional<kube::Informer::Key>& key) {
         // All are known: perhaps there are none, and the blueprint may go.
         wake_(key ? Item{name, *key} : Item{name});
       },
-      world_.clock, world_.events);
+      dependencies_.clock, dependencies_.events);
   return {};
 }
 
 Account Revisions::account_of(const Value& map) const {
   const std::string_view named = map.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation});
-  return named.empty() ? world_.default_account : Account(named);
+  return named.empty() ? dependencies_.default_account : Account(named);
 }
 
 Status Revisions::guard(const std::string& name, bool on, const Context& context) {
@@ -499,7 +503,7 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
   // It went before the last of its instances did.
   if (Loaded& loaded = blueprints_[name]; !map && !on && !loaded.blueprint) leave_instances(name, loaded);
   if (!map || has_finalizer(*map) == on) return {};
-  if (!on && !world_.share.is_first()) {
+  if (!on && !dependencies_.share.is_first()) {
     // No watch will show that the first replica let it go.
     if (unlabelled_.erase(name) > 0) try_rejected_again();
     return {};
@@ -508,12 +512,13 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
   object["metadata"] = *identity(*map).find("metadata");
   const kube::ObjectRef ref{config_maps_->resource(), ns_, name};
   const auto write = [&]() -> Result<Value> {
-    if (!on) return remove_finalizer(world_.client, ref, object, kKindAnnotation, context);
+    if (!on) return remove_finalizer(dependencies_.client, ref, object, kKindAnnotation, context);
     object["metadata"].set("finalizers", Value::array({kFinalizer}));
     const GroupVersionKind& kind = blueprints_[name].instances->resource().gvk;
     object["metadata"]["annotations"].set(kKindAnnotation,
                                           fmt::format("{}/{}", kind.api_version(), kind.kind));
-    return world_.client.apply(ref, object, {.field_manager = std::string(kManager), .force = true}, context);
+    return dependencies_.client.apply(ref, object, {.field_manager = std::string(kManager), .force = true},
+                                      context);
   };
   auto answer = write();
   const bool is_other = !answer.ok() && (answer.error().kind == ErrorKind::Conflict ||

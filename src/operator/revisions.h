@@ -48,7 +48,7 @@ struct Loaded {
 
 class Revisions {
  public:
-  struct World {
+  struct Dependencies {
     kube::Client& client;
     package::Renderer& renderer;
     Clock& clock;
@@ -60,7 +60,7 @@ class Revisions {
     Metrics& metrics;
   };
   /// `wake`: a blueprint or an instance is to be looked at.
-  Revisions(World world, std::string ns, Observer::Wake wake);
+  Revisions(Dependencies dependencies, std::string ns, Observer::Wake wake);
 
   /// Begins to watch, and finds blueprints that lost their label. Errors: those of the first request.
   Status start(const Context& context);
@@ -101,7 +101,7 @@ class Revisions {
   void keep(const std::string& name, Value map);
   Status restore_definition(const std::string& name, const Loaded& loaded, const Context& context);
 
-  World world_;
+  Dependencies dependencies_;
   const std::string ns_;
   const Observer::Wake wake_;
   std::map<std::string, Loaded> blueprints_;

@@ -70,7 +70,7 @@ void add_missing(Pairs& pairs, std::string_view key, std::string_view value) {
 
 Span::~Span() {
   if (traces_ == nullptr) return;
-  facts_.took = traces_->world_.clock.steady_now() - facts_.began_steady;
+  facts_.took = traces_->dependencies_.clock.steady_now() - facts_.began_steady;
   traces_->ended(std::move(facts_));
 }
 
@@ -144,9 +144,9 @@ std::vector<std::string> values_of(const http::Headers& headers) {
 
 }  // namespace
 
-Traces::Traces(TraceOptions options, const World& world)
+Traces::Traces(TraceOptions options, const Dependencies& dependencies)
     : options_(std::move(options)),
-      world_(world),
+      dependencies_(dependencies),
       secrets_(values_of(options_.headers)),
       thread_([this](const std::stop_token& stop) { send_until(stop); }) {}
 
@@ -162,16 +162,16 @@ Traces::~Traces() {
   }
 }
 
-Span Traces::begin(std::string_view name) { return made(name, world_.random.token(16), {}); }
+Span Traces::begin(std::string_view name) { return made(name, dependencies_.random.token(16), {}); }
 
 Span Traces::made(std::string_view name, std::string trace, std::string parent) {
   Span span;
   span.facts_ = {.trace = std::move(trace),
-                 .id = world_.random.token(8),
+                 .id = dependencies_.random.token(8),
                  .parent = std::move(parent),
                  .name = std::string(name),
-                 .began = world_.clock.now(),
-                 .began_steady = world_.clock.steady_now(),
+                 .began = dependencies_.clock.now(),
+                 .began_steady = dependencies_.clock.steady_now(),
                  .took = {},
                  .attributes = {},
                  .failure = {}};
@@ -199,7 +199,7 @@ void Traces::send_until(const std::stop_token& stop) {
   const Context context(stop);
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
-    const Duration pause = world_.gather * (1 << failures);
+    const Duration pause = dependencies_.gather * (1 << failures);
     const auto is_enough = [&] { return failures == 0 && waiting_.size() >= kBatch; };
     changed_.wait_for(lock, stop, pause, is_enough);
     if (stop.stop_requested()) return;
@@ -227,8 +227,8 @@ void Traces::send_until(const std::stop_token& stop) {
 // Once, and once when it is over.
 void Traces::tell(const Status& sent) {
   if (!sent && !is_refused_)
-    world_.events.warn(fmt::format("traces can't be sent: {}", sent.error().to_line()));
-  if (sent && is_refused_) world_.events.info("traces are sent again");
+    dependencies_.events.warn(fmt::format("traces can't be sent: {}", sent.error().to_line()));
+  if (sent && is_refused_) dependencies_.events.info("traces are sent again");
   is_refused_ = !sent;
 }
 
@@ -238,7 +238,7 @@ Status Traces::send(const std::vector<Span::Facts>& batch, const Context& contex
   request.headers.push_back({"Content-Type", "application/json"});
   request.authorization = options_.authorization;
   request.response_limit = kLargestAnswer;
-  MIST_TRY(const http::Response answer, world_.web.send(request, context));
+  MIST_TRY(const http::Response answer, dependencies_.web.send(request, context));
   if (answer.status / 100 == 2) return {};
   // "Failures", of the OTLP specification.
   constexpr std::array kForNow{429, 502, 503, 504};

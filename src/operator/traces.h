@@ -79,7 +79,7 @@ class Traces {
  public:
   /// Spans that wait to be sent.
   static constexpr std::size_t kMostWaiting = 4096;
-  struct World {
+  struct Dependencies {
     http::Transport& web;
     Clock& clock;
     Random& random;
@@ -88,8 +88,8 @@ class Traces {
     /// longer.
     Duration gather = std::chrono::seconds(1);
   };
-  /// All of `world` outlives it, and it its spans.
-  Traces(TraceOptions options, const World& world);
+  /// All of `dependencies` outlives it, and it its spans.
+  Traces(TraceOptions options, const Dependencies& dependencies);
   /// Sends what is left, for at most three seconds.
   ~Traces();
   Traces(const Traces&) = delete;
@@ -110,7 +110,7 @@ class Traces {
   std::string text_of(const std::vector<Span::Facts>& batch) const;
 
   const TraceOptions options_;
-  const World world_;
+  const Dependencies dependencies_;
   const TextMask secrets_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -69,7 +69,7 @@ TEST(TraceOptions, CredentialsAreASecret) {
 
 class TracesTest : public ::testing::Test {
  protected:
-  Traces::World world(Duration gather = std::chrono::milliseconds(1)) {
+  Traces::Dependencies dependencies(Duration gather = std::chrono::milliseconds(1)) {
     return {.web = web, .clock = clock, .random = random, .events = events, .gather = gather};
   }
   // Of each request that was sent.
@@ -95,7 +95,7 @@ class TracesTest : public ::testing::Test {
 TEST_F(TracesTest, AChildIsInTheTraceOfItsParentAndSaysWhyItFailed) {
   web.reply(200, "{}");
   {
-    Traces traces({.url = "http://a/v1/traces", .version = "1.2.3"}, world(std::chrono::hours(1)));
+    Traces traces({.url = "http://a/v1/traces", .version = "1.2.3"}, dependencies(std::chrono::hours(1)));
     Span span = traces.begin("reconcile");
     span.set("mistletoe.blueprint", "web");
     Span child = span.child("create");
@@ -125,7 +125,7 @@ TEST_F(TracesTest, WhatACollectorDoesNotTakeNowItGetsLater) {
   web.otherwise([&](const http::Request&, const Context&) -> Result<http::Response> {
     return http::Response{.status = ++asked == 1 ? 503 : 200, .headers = {}, .body = "busy"};
   });
-  Traces traces({.url = "http://a/v1/traces"}, world());
+  Traces traces({.url = "http://a/v1/traces"}, dependencies());
   {
     const Span span = traces.begin("one");
   }
@@ -141,7 +141,7 @@ TEST_F(TracesTest, WhatACollectorNeverTakesIsSentOnceAndSaidOnce) {
     return http::Response{.status = 404, .headers = {}, .body = "no such path for geheim-4711"};
   });
   {
-    Traces traces({.url = "http://a/v1/traces", .headers = {{"x-key", "geheim-4711"}}}, world());
+    Traces traces({.url = "http://a/v1/traces", .headers = {{"x-key", "geheim-4711"}}}, dependencies());
     for (int i = 1; i <= 2; ++i) {
       {
         const Span span = traces.begin("one");
@@ -158,7 +158,7 @@ TEST_F(TracesTest, SpansBeyondABoundAreDroppedAndNobodyWaits) {
   web.otherwise([](const http::Request&, const Context&) -> Result<http::Response> {
     return error(ErrorKind::Retryable, "nobody is there");
   });
-  Traces traces({.url = "http://a/v1/traces"}, world(std::chrono::hours(1)));
+  Traces traces({.url = "http://a/v1/traces"}, dependencies(std::chrono::hours(1)));
   for (std::size_t i = 0; i < Traces::kMostWaiting + 1000; ++i) const Span span = traces.begin("one");
   EXPECT_GE(traces.dropped(), 1000U - 512U);
 }

@@ -62,7 +62,7 @@ struct ChartExchange {
   Value answer;
 };
 
-/// Invalid, naming the chart, if two renders in different worlds (seed, clock, namespace) differ.
+/// Invalid, naming the chart, if two renders with another seed, clock and namespace differ.
 Status refuse_differences(const std::vector<ChartExchange>& one, const std::vector<ChartExchange>& other);
 
 /// The files of a kustomization, and what its charts gave, where its engine looks for it

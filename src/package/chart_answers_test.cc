@@ -62,7 +62,7 @@ TEST_F(ChartAnswersTest, AreWhatHelmTemplatePrints) {
   EXPECT_EQ(seen_chart.name, "web");
   EXPECT_EQ(std::get<Files>(seen_chart.content),
             (Files{{"Chart.yaml", "name: web"}, {"templates/a.yaml", "x"}}));
-  // As `helm template` without a name, in the world of the package's render.
+  // As `helm template` without a name, with the clock and seed of the package's render.
   EXPECT_EQ(seen_request.release_name, "release-name");
   EXPECT_EQ(seen_request.release_namespace, "prod");
   EXPECT_EQ(encoding::to_json(seen_request.user_values, encoding::JsonStyle::Exact), R"({"a":1.0,"b":2.0})");

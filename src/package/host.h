@@ -102,7 +102,7 @@ class Host final : public abi::HostServices {
   /// Shows what a guest told earlier.
   void show(const std::vector<LoggedLine>& lines);
 
-  /// For World::stream: what random.stream switches.
+  /// For GuestSystem::stream: what random.stream switches.
   std::shared_ptr<const std::string> stream() const { return stream_; }
 
   Result<Value> answer(std::string_view operation, const Value& request) override;

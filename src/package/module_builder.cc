@@ -16,12 +16,12 @@
 namespace mist::package {
 
 // The output of a kustomization's charts, with a seed, a clock and a namespace of their own.
-Result<std::vector<ChartExchange>> ModuleBuilder::charts_of(const SourceTree& tree, std::uint8_t world,
+Result<std::vector<ChartExchange>> ModuleBuilder::charts_of(const SourceTree& tree, std::uint8_t number,
                                                             const Context& context) {
   RenderRequest request = own_request("build");
-  request.release_namespace = fmt::format("namespace-{}", world);
-  request.seed[0] = std::byte{world};
-  request.clock = WallTime(std::chrono::hours(24 * 365 * (50 + world)));
+  request.release_namespace = fmt::format("namespace-{}", number);
+  request.seed[0] = std::byte{number};
+  request.clock = WallTime(std::chrono::hours(24 * 365 * (50 + number)));
   ChartAnswers charts = engines_.answers_for(tree.source, request, context);
   std::vector<ChartExchange> exchanges;
   auto rendered = engines_.render(tree, plain_metadata(tree.source), request, context,

@@ -28,7 +28,7 @@ class ModuleBuilder {
   Result<std::string> build(const Source& source, BuiltEngine engine, const Context& context);
 
  private:
-  Result<std::vector<ChartExchange>> charts_of(const SourceTree& tree, std::uint8_t world,
+  Result<std::vector<ChartExchange>> charts_of(const SourceTree& tree, std::uint8_t number,
                                                const Context& context);
   Result<Files> with_charts_rendered(const SourceTree& tree, const Context& context);
   Result<std::string> with_engine(const Source& source, std::string_view name, const Files& complete,

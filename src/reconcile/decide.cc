@@ -49,13 +49,14 @@ bool only_runs(const ObjectId& id) {
 
 class Reconciler {
  public:
-  Reconciler(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world)
+  Reconciler(const Blueprint& blueprint, const Value& instance, const Record& recorded,
+             const Queries& queries)
       : blueprint_(blueprint),
         recorded_(recorded),
-        world_(world),
+        queries_(queries),
         instance_(instance),
         uid_(instance.string_at({"metadata", "uid"})),
-        survey_(blueprint, instance, recorded, world) {
+        survey_(blueprint, instance, recorded, queries) {
     plan_.record.progress = recorded.progress;
     for (const blueprint::Node& each : blueprint.nodes()) reports_.emplace_back().node = each.name;
   }
@@ -87,7 +88,7 @@ class Reconciler {
   void judge_node(graph::Node node) {
     const Facts& facts = survey_.of(node);
     NodeReport& report_of = reports_[node];
-    report_of.oscillating = world_.frozen && world_.frozen(report_of.node);
+    report_of.oscillating = queries_.frozen && queries_.frozen(report_of.node);
     if (!facts.members.empty()) report_of.id = facts.members.front().id;
     report_of.hash = facts.hash;
     report_of.wanted = survey_.wanted(node);
@@ -181,7 +182,7 @@ class Reconciler {
         return fmt::format("whether {} was reached is not known yet", told(state).name);
     const Recorded* before = recorded_.find(id);
     // One that was only planned was never its state.
-    if (before == nullptr || (before->hash.empty() && world_.observe(id, true).absent())) return {};
+    if (before == nullptr || (before->hash.empty() && queries_.observe(id, true).absent())) return {};
     const std::optional<graph::Node> last = blueprint_.node_called(before->node);
     if (!last || survey_.wanted(*last) == Truth::False) return {};
     if (states.size() == 1 && states.front() == *last) return {};
@@ -241,7 +242,7 @@ class Reconciler {
       keep(node, member, false);
       return report(node, NodeState::Waiting, gate);
     }
-    if (told(node).replace && world_.immutable && world_.immutable(member.id, member.hash)) {
+    if (told(node).replace && queries_.immutable && queries_.immutable(member.id, member.hash)) {
       keep(node, member, false);
       plan_.deletes.push_back({plan_.record.objects.back(),
                                std::string(observed.object.string_at({"metadata", "uid"})), member.hash});
@@ -332,7 +333,7 @@ class Reconciler {
     for (const Recorded& each : recorded_.objects) {
       const std::optional<graph::Node> node = blueprint_.node_called(each.node);
       if (!node || told(*node).type != NodeType::Act) continue;
-      const Observation observed = world_.observe(each.id, true);
+      const Observation observed = queries_.observe(each.id, true);
       if (observed.there() && is_instances(observed.object, uid_) &&
           true_condition(observed.object, "Complete") != nullptr)
         plan_.record.reach(each.node, each.hash);
@@ -343,7 +344,7 @@ class Reconciler {
   std::string running_before(graph::Node node) const {
     for (const Recorded& each : recorded_.objects) {
       if (each.node != told(node).name || each.id == survey_.of(node).members.front().id) continue;
-      const Observation observed = world_.observe(each.id, true);
+      const Observation observed = queries_.observe(each.id, true);
       if (observed.there() && is_instances(observed.object, uid_) && !is_ended(observed.object))
         return fmt::format("waits until {} has ended, which has the former input", each.id.display());
     }
@@ -351,7 +352,7 @@ class Reconciler {
   }
   bool is_running_act(graph::Node node, const Recorded& entry) {
     if (told(node).type != NodeType::Act || survey_.wanted(node) == Truth::False) return false;
-    const Observation observed = world_.observe(entry.id, true);
+    const Observation observed = queries_.observe(entry.id, true);
     if (!observed.there() || !is_instances(observed.object, uid_) || is_ended(observed.object)) return false;
     // Somebody deleted it: its outcome is of no more interest.
     if (apimachinery::is_terminating(observed.object) && has_finalizer(observed.object))
@@ -411,7 +412,7 @@ class Reconciler {
   }
 
   bool is_held(graph::Node node, const Member& member) {
-    const auto why = world_.held ? world_.held(member.id, member.hash) : std::nullopt;
+    const auto why = queries_.held ? queries_.held(member.id, member.hash) : std::nullopt;
     if (!why) return false;
     reports_[node].fails(member.id, *why);
     return true;
@@ -443,7 +444,7 @@ class Reconciler {
       ahead[node] = is_made ? entries_of(node) : entries_to_come(node, ahead);
       for (const Recorded& each : ahead[node]) {
         // Objects that others have aren't ours to record.
-        if (plan_.record.find(each.id) == nullptr && world_.observe(each.id, true).absent())
+        if (plan_.record.find(each.id) == nullptr && queries_.observe(each.id, true).absent())
           plan_.record.objects.push_back(each);
       }
     }
@@ -491,10 +492,10 @@ class Reconciler {
 
   // Of a node that can't be called now, if their names don't depend on the values that are missing.
   std::optional<std::vector<ObjectId>> ids_to_come(graph::Node node) const {
-    const auto inputs = world_.identities ? survey_.inputs(node) : std::nullopt;
+    const auto inputs = queries_.identities ? survey_.inputs(node) : std::nullopt;
     if (!inputs) return std::nullopt;
     const std::optional<Value> named =
-        world_.identities(told(node).name, inputs->environment, inputs->unknown);
+        queries_.identities(told(node).name, inputs->environment, inputs->unknown);
     if (!named || !named->is_array()) return std::nullopt;
     std::vector<ObjectId> ids;
     for (const Value& object : named->as_array()) ids.push_back(id_of(object));
@@ -510,8 +511,8 @@ class Reconciler {
       if (survey_.wanted(node) == Truth::False) continue;
       for (const blueprint::Extraction& each : told(node).status) take_value(node, each);
     }
-    if (!blueprint_.checks_status() || !world_.check_status || plan_.status.empty()) return;
-    if (const Status met = world_.check_status(plan_.status); !met.ok()) {
+    if (!blueprint_.checks_status() || !queries_.check_status || plan_.status.empty()) return;
+    if (const Status met = queries_.check_status(plan_.status); !met.ok()) {
       plan_.status_fault = met.error().message;
       plan_.status = status_before(blueprint_, instance_);
     }
@@ -577,7 +578,7 @@ class Reconciler {
   const std::vector<Maker>& makers_to_come() {
     if (makers_) return *makers_;
     makers_.emplace();
-    if (!world_.identities && !world_.kinds) return *makers_;
+    if (!queries_.identities && !queries_.kinds) return *makers_;
     for (const graph::Node node : blueprint_.order()) {
       if (!told(node).keeps_objects() || survey_.wanted(node) == Truth::False ||
           survey_.of(node).made == Facts::Made::Yes)
@@ -588,7 +589,7 @@ class Reconciler {
       const bool fails = facts.made == Facts::Made::Failed || facts.is_unread();
       Maker& maker = makers_->emplace_back(Maker{told(node).name, fails});
       maker.ids = ids_to_come(node);
-      if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, world_);
+      if (!maker.ids) maker.kinds = kinds_of(blueprint_, node, instance_, queries_);
     }
     return *makers_;
   }
@@ -600,7 +601,7 @@ class Reconciler {
     if (each.policy == Policy::Retain) return nullptr;
     const std::optional<graph::Node> node = blueprint_.node_called(each.node);
     if (node && (!told(*node).keeps_objects() || is_to_be_gone(*node))) return nullptr;
-    const Observation observed = world_.observe(each.id, true);
+    const Observation observed = queries_.observe(each.id, true);
     if (observed.absent()) return nullptr;
     if (observed.there() &&
         (!is_instances(observed.object, uid_) || apimachinery::is_terminating(observed.object)))
@@ -622,7 +623,7 @@ class Reconciler {
   // Whether the same object is wanted as another kind, or in another group. Where nobody can look there now,
   // an object of that kind and name may be this one: to delete it here would delete it there.
   Truth wanted_elsewhere(const Recorded& each) const {
-    const Observation observed = world_.observe(each.id, true);
+    const Observation observed = queries_.observe(each.id, true);
     const std::string_view uid =
         observed.there() ? observed.object.string_at({"metadata", "uid"}) : std::string_view();
     Truth found = Truth::False;
@@ -666,7 +667,7 @@ class Reconciler {
   bool is_still_somebodys(const Recorded& each) const {
     const auto writers = survey_.writers().find(each.id.key());
     if (writers == survey_.writers().end()) return false;
-    return !world_.observe(each.id, true).absent() ||
+    return !queries_.observe(each.id, true).absent() ||
            std::ranges::any_of(writers->second, [&](graph::Node node) {
              return told(node).name == each.node && told(node).type != NodeType::Act;
            });
@@ -676,21 +677,21 @@ class Reconciler {
     Survivors survivors;
     const auto add = [&](const Recorded& each) {
       // An object that is only planned holds nothing.
-      if (each.hash.empty() && world_.observe(each.id, true).absent()) return;
+      if (each.hash.empty() && queries_.observe(each.id, true).absent()) return;
       for (const std::string& use : each.uses) survivors.used.insert(text_of_key(use));
     };
     for (const Recorded& each : plan_.record.objects) {
       add(each);
       if (const Recorded* before = recorded_.find(each.id)) add(*before);
     }
-    prune(going_, survivors, uid_, world_, plan_);
+    prune(going_, survivors, uid_, queries_, plan_);
   }
 
   inline static const std::string kNothing;
 
   const Blueprint& blueprint_;
   const Record& recorded_;
-  const World& world_;
+  const Queries& queries_;
   const Value& instance_;
   const std::string uid_;
   const Survey survey_;
@@ -712,7 +713,7 @@ Value values_of(const Value& instance) {
 
 // `blueprint` is null where there is none.
 Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& recorded,
-               const World& world) {
+               const Queries& queries) {
   Plan plan;
   plan.record.progress = recorded.progress;
   plan.suspended = is_suspended(instance);
@@ -726,8 +727,8 @@ Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& 
   std::vector<Recorded> all = recorded.objects;
   for (Recorded& each : all)
     if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
-  prune(all, {}, instance.string_at({"metadata", "uid"}), world, plan);
-  account_for_marked(blueprint, instance, recorded, world, plan);
+  prune(all, {}, instance.string_at({"metadata", "uid"}), queries, plan);
+  account_for_marked(blueprint, instance, recorded, queries, plan);
   plan.finished = plan.record.objects.empty() && plan.record.unaccounted.empty();
   return plan;
 }
@@ -749,9 +750,10 @@ bool is_suspended(const Value& instance) {
   return instance.string_at({"metadata", "annotations", kSuspendAnnotation}) == "true";
 }
 
-Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded, const World& world) {
+Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded,
+            const Queries& queries) {
   if (apimachinery::is_terminating(instance) || is_suspended(instance)) {
-    Plan plan = torn_down(&blueprint, instance, recorded, world);
+    Plan plan = torn_down(&blueprint, instance, recorded, queries);
     plan.status = status_before(blueprint, instance);
     return plan;
   }
@@ -768,19 +770,19 @@ Plan decide(const Blueprint& blueprint, const Value& instance, const Record& rec
   if (given != nullptr && encoding::nests_deeper(*given, kMostSpecLevels))
     return broken(fmt::format("spec nests more than {} levels deep", kMostSpecLevels));
   const SpecState spec =
-      blueprint.checks_spec() && world.check_spec ? SpecState::Valid : SpecState::Unchecked;
+      blueprint.checks_spec() && queries.check_spec ? SpecState::Valid : SpecState::Unchecked;
   if (spec == SpecState::Valid) {
-    const Status met = world.check_spec(given == nullptr ? Value::object() : *given);
+    const Status met = queries.check_spec(given == nullptr ? Value::object() : *given);
     if (!met.ok()) return broken(met.error().message);
   }
-  Plan plan = Reconciler(blueprint, instance, recorded, world).run();
+  Plan plan = Reconciler(blueprint, instance, recorded, queries).run();
   plan.spec = spec;
-  account_for_marked(&blueprint, instance, recorded, world, plan);
+  account_for_marked(&blueprint, instance, recorded, queries, plan);
   return plan;
 }
 
-Plan tear_down(const Value& instance, const Record& recorded, const World& world) {
-  return torn_down(nullptr, instance, recorded, world);
+Plan tear_down(const Value& instance, const Record& recorded, const Queries& queries) {
+  return torn_down(nullptr, instance, recorded, queries);
 }
 
 }  // namespace mist::reconcile

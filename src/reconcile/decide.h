@@ -1,6 +1,6 @@
 #pragma once
 // Decides what to do for one instance of a blueprint: a pure function of the blueprint, the instance, the
-// live objects, and the record. It asks nobody and writes nothing; its callbacks (world.h) are pure too.
+// live objects, and the record. It asks nobody and writes nothing; its callbacks (queries.h) are pure too.
 // Everything that may be done is given at once.
 //
 // The rules are those of the formal semantics (docs/operator.md): nothing is written to a node before its
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "reconcile/facts.h"
-#include "reconcile/world.h"
+#include "reconcile/queries.h"
 
 namespace mist::reconcile {
 
@@ -102,11 +102,11 @@ struct Plan {
 
 /// `instance`: the live custom resource.
 Plan decide(const blueprint::Blueprint& blueprint, const Value& instance, const Record& recorded,
-            const World& world);
+            const Queries& queries);
 
 /// The same for a blueprint that isn't there any more, or can't be read: of an instance that is being deleted
 /// what its record says is deleted, else nothing changes.
-Plan tear_down(const Value& instance, const Record& recorded, const World& world);
+Plan tear_down(const Value& instance, const Record& recorded, const Queries& queries);
 
 /// Whether an object carries the mark of that instance.
 bool is_of(const Value& object, const Value& instance);

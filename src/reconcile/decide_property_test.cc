@@ -423,7 +423,7 @@ class Case {
     return std::ranges::all_of(object.as_array(), [](const Value& each) { return is_ok(each); });
   }
 
-  World world() const {
+  Queries queries() const {
     return {
         .make =
             [this](const std::string& node, const Value& e) {
@@ -467,7 +467,7 @@ class Case {
     is_kind_away_ = is_scope_unknown_ && dice_.percent(60);
     if (is_scope_unknown_)
       say(is_kind_away_ ? "  ConfigMaps are away" : "  the scope of ConfigMaps is not known");
-    const Plan plan = decide(*blueprint_, instance_, record_, world());
+    const Plan plan = decide(*blueprint_, instance_, record_, queries());
     const bool terminating = !instance_.string_at({"metadata", "deletionTimestamp"}).empty();
     for (const NodeReport& each : plan.nodes)
       if (quiet_ && each.wanted != Truth::Unknown && each.state != NodeState::Deleting) {
@@ -722,7 +722,7 @@ class Case {
   }
 
   void check_end() {
-    const Plan plan = decide(*blueprint_, instance_, record_, world());
+    const Plan plan = decide(*blueprint_, instance_, record_, queries());
     if (!plan.writes_nothing() || plan.record != record_) fail("there is still something to do");
     for (const NodeReport& each : plan.nodes) {
       if (each.state == NodeState::Changing || each.state == NodeState::Progressing)
@@ -737,7 +737,7 @@ class Case {
           each.detail.find("exists already") == std::string::npos)
         fail(fmt::format("{} fails: {}", each.node, each.detail));
     }
-    const Survey survey(*blueprint_, instance_, record_, world());
+    const Survey survey(*blueprint_, instance_, record_, queries());
     for (const auto& [id, object] : cluster_.live()) {
       if (has_finalizer(object) && !is_ours(object))
         fail(fmt::format("{} is let go of, and keeps the operator's finalizer", id.display()));

@@ -28,7 +28,7 @@ class ReconcileTest : public ::testing::Test {
     blueprint = *std::move(parsed);
   }
 
-  World world() {
+  Queries queries() {
     return {.make = [this](const std::string& node, const Value& environment) -> Result<Value> {
               if (failing == node) return error(ErrorKind::Invalid, "no such field");
               Value object =
@@ -47,7 +47,7 @@ class ReconcileTest : public ::testing::Test {
   }
 
   Plan next() {
-    last = decide(blueprint, instance, record, world());
+    last = decide(blueprint, instance, record, queries());
     return last;
   }
   // Carries a plan out; deleted objects are gone at once.
@@ -153,7 +153,7 @@ TEST_F(ReconcileTest, AnotherVersionOfAKindIsTheSameObject) {
   settle();
   for (Recorded& each : record.objects) each.id.api_version = "example.com/v1beta1";
   for (auto& [name, object] : objects) object.set("apiVersion", "example.com/v1");
-  World served = world();
+  Queries served = queries();
   const auto make = served.make;
   served.make = [make](const std::string& node, const Value& environment) {
     auto object = make(node, environment);
@@ -172,8 +172,8 @@ TEST_F(ReconcileTest, KeepsAnObjectOfWhichTheNewVersionCannotBeSeenYet) {
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, "
       "also: [{from: instance, to: a}]}");
   for (const std::string_view moved : {"example.com/v1", "example.org/v1"}) {
-    const auto world_in = [&](std::string_view api_version, bool is_seen) {
-      World moving = world();
+    const auto queries_in = [&](std::string_view api_version, bool is_seen) {
+      Queries moving = queries();
       moving.make = [make = moving.make, api_version](const std::string& node, const Value& environment) {
         auto object = make(node, environment);
         object->set("apiVersion", api_version);
@@ -187,14 +187,14 @@ TEST_F(ReconcileTest, KeepsAnObjectOfWhichTheNewVersionCannotBeSeenYet) {
     };
     objects.clear();
     record = {};
-    carry_out(decide(blueprint, instance, record, world_in("example.com/v1beta1", true)));
+    carry_out(decide(blueprint, instance, record, queries_in("example.com/v1beta1", true)));
     ASSERT_EQ(record.objects.front().id.api_version, "example.com/v1beta1");
-    last = decide(blueprint, instance, record, world_in(moved, false));
+    last = decide(blueprint, instance, record, queries_in(moved, false));
     EXPECT_TRUE(last.writes_nothing()) << moved;
     EXPECT_EQ(last.record, record) << moved;
     EXPECT_EQ(report("a").state, NodeState::Waiting);
     // It is the same, or another one.
-    last = decide(blueprint, instance, record, world_in(moved, true));
+    last = decide(blueprint, instance, record, queries_in(moved, true));
     EXPECT_THAT(last.deletes, IsEmpty()) << moved;
     ASSERT_THAT(last.record.objects, ::testing::SizeIs(1));
     EXPECT_EQ(last.record.objects.front().id.api_version, moved);
@@ -203,7 +203,7 @@ TEST_F(ReconcileTest, KeepsAnObjectOfWhichTheNewVersionCannotBeSeenYet) {
 
 // One object in two versions of its kind.
 TEST_F(ReconcileTest, NodesThatNameAnObjectInTwoVersionsNeedAnOrder) {
-  World versions = world();
+  Queries versions = queries();
   versions.make = [](const std::string& node, const Value&) -> Result<Value> {
     return yaml(
         fmt::format("{{apiVersion: example.com/{}, kind: Database, metadata: {{name: a, namespace: "
@@ -242,7 +242,7 @@ TEST_F(ReconcileTest, AListHasEachObjectOnceInWhateverVersion) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, "
       "also: [{from: instance, to: a}]}");
-  World twice = world();
+  Queries twice = queries();
   twice.make = [](const std::string&, const Value&) {
     return yaml(
         "[{apiVersion: example.com/v1beta1, kind: Database, metadata: {name: a}}, "
@@ -256,7 +256,7 @@ TEST_F(ReconcileTest, AListHasEachObjectOnceInWhateverVersion) {
 // Its definition is being made again: a wanted object has no namespace meanwhile, and the recorded one has.
 TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre) {
   settle();
-  World away = world();
+  Queries away = queries();
   const auto make = away.make;
   away.make = [make](const std::string& node, const Value& environment) {
     auto object = make(node, environment);
@@ -301,7 +301,7 @@ TEST_F(ReconcileTest, DeletesNothingOfAnInstanceThatIsSuspended) {
   settle();
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
   instance["metadata"]["annotations"].set(kSuspendAnnotation, "true");
-  for (const Plan& plan : {next(), tear_down(instance, record, world())}) {
+  for (const Plan& plan : {next(), tear_down(instance, record, queries())}) {
     EXPECT_THAT(plan.deletes, IsEmpty());
     EXPECT_FALSE(plan.finished);
     EXPECT_EQ(plan.record, record);
@@ -314,7 +314,7 @@ TEST_F(ReconcileTest, DeletesNothingOfAnInstanceThatIsSuspended) {
 TEST_F(ReconcileTest, WithoutABlueprintAnInstanceStaysAsItIsAndSaysSo) {
   settle();
   instance["status"] = yaml("{address: 10.0.0.1, conditions: []}");
-  const Plan plan = tear_down(instance, record, world());
+  const Plan plan = tear_down(instance, record, queries());
   EXPECT_TRUE(plan.writes_nothing());
   EXPECT_EQ(plan.record, record);
   const Value status = status_of(plan, instance, "2026-01-01T00:00:00Z");
@@ -332,7 +332,7 @@ TEST_F(ReconcileTest, SaysWhyAnActOrAWorkloadOfItDoesNotRun) {
                     type));
     objects.clear();
     record = {};
-    World stuck = world();
+    Queries stuck = queries();
     stuck.make = [](const std::string&, const Value&) -> Result<Value> {
       return yaml(
           "{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: shop}, spec: {parallelism: 1}}");
@@ -390,7 +390,7 @@ TEST_F(ReconcileTest, AJobThatStaysCanBeDeleted) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: {type: act, policy: retain}}, "
       "also: [{from: instance, to: a, when: spec.more}]}");
-  World acting = world();
+  Queries acting = queries();
   acting.make = [](const std::string&, const Value&) {
     return yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: shop}}");
   };
@@ -478,7 +478,7 @@ sequence: [{{from: secret, to: db, until: present, extract: {{address: data.pass
                          more_edges));
   }
   const Plan& play() {
-    World moved = world();
+    Queries moved = queries();
     moved.make = [make = moved.make, this](const std::string& node,
                                            const Value& environment) -> Result<Value> {
       if (node == "address") return *environment.find("answer");
@@ -767,7 +767,7 @@ nodes: {a: act, b: own, c: own}
 also: [{from: instance, to: a, when: spec.more}, {from: instance, to: b}, {from: instance, to: c}]
 sequence: [{from: a, to: c}, {from: b, to: c}]
 )");
-  World acting = world();
+  Queries acting = queries();
   acting.make = [others = acting.make](const std::string& node, const Value& environment) -> Result<Value> {
     if (node != "a") return others(node, environment);
     return yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: shop}}");
@@ -810,7 +810,7 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
     carry_out(next());
     if (!objects.contains("a"))
       objects["a"] = yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}");
-    World contracts = world();
+    Queries contracts = queries();
     contracts.check_node = [](const std::string&, const Value&) { return Status(); };
     contracts.check_edge = [](std::size_t, const Value&) { return Status(); };
     objects["a"]["metadata"].set("generation", 2);
@@ -833,7 +833,7 @@ TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: list}, "
       "also: [{from: instance, to: a}]}");
-  World refusing = world();
+  Queries refusing = queries();
   refusing.make = [](const std::string&, const Value&) { return yaml("{apiVersion: v1, kind: Secret}"); };
   refusing.list = [](const Collection&) { return std::optional<Value::Array>(); };
   last = decide(blueprint, instance, record, refusing);
@@ -848,7 +848,7 @@ TEST_F(ReconcileTest, AListWhoseLabelsAreNoneFails) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: list}, "
       "also: [{from: instance, to: a}]}");
-  World listing = world();
+  Queries listing = queries();
   std::string labels, selector;
   listing.make = [&](const std::string&, const Value&) {
     return yaml(fmt::format("{{apiVersion: v1, kind: Secret, labels: {}}}", labels));
@@ -884,7 +884,7 @@ TEST_F(ReconcileTest, ALongNameWithADotWhereItIsCutIsStillAName) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: act}, "
       "also: [{from: instance, to: a}]}");
-  World acting = world();
+  Queries acting = queries();
   acting.make = [](const std::string&, const Value&) {
     return yaml(fmt::format("{{apiVersion: batch/v1, kind: Job, metadata: {{name: {}..b, namespace: shop}}}}",
                             std::string(50, 'a')));
@@ -918,7 +918,7 @@ sequence:
                                           : "data.enabled"));
   }
   const Plan& play() {
-    World soft = world();
+    Queries soft = queries();
     soft.make = [make = soft.make, this](const std::string& node, const Value& environment) -> Result<Value> {
       if (node == failing) return error(ErrorKind::Trap, "it reached a limit");
       if (node == "flag")
@@ -1154,7 +1154,7 @@ TEST_F(ReconcileTest, OfSeveralFailingObjectsTheFirstSpeaks) {
   describe(
       "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, "
       "also: [{from: instance, to: a}]}");
-  World listing = world();
+  Queries listing = queries();
   listing.make = [](const std::string&, const Value&) {
     return yaml(
         "[{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}, "
@@ -1188,7 +1188,7 @@ sequence: []
 )");
   objects["mistletoe.web"] =
       yaml("{apiVersion: v1, kind: Secret, metadata: {name: mistletoe.web, namespace: shop}}");
-  World forging = world();
+  Queries forging = queries();
   forging.make = [](const std::string& node, const Value&) -> Result<Value> {
     return node == "a"
                ? yaml(
@@ -1218,8 +1218,8 @@ also: [{from: instance, to: a}, {from: instance, to: b}, {from: instance, to: re
 sequence: [{from: a, to: report, until: present}, {from: report, to: b}]
 )");
   }
-  World with_contracts() {
-    World all = world();
+  Queries with_contracts() {
+    Queries all = queries();
     all.make = [make = all.make, this](const std::string& node, const Value& environment) -> Result<Value> {
       return node == "report" ? yaml("{service: web, port: 8080}") : make(node, environment);
     };

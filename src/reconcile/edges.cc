@@ -71,7 +71,7 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
     why = kUnobserved;
     return false;
   }
-  const Status matches = world_.check_edge ? world_.check_edge(edge_index, *source.live) : Status();
+  const Status matches = queries_.check_edge ? queries_.check_edge(edge_index, *source.live) : Status();
   if (!matches.ok()) why = reason_of(matches.error());
   return matches.ok();
 }
@@ -123,7 +123,7 @@ bool Survey::is_gone(const SequenceEdge& edge, std::string& why) const {
   if (wanted_[edge.from] == Truth::False) {
     return std::ranges::all_of(record_.objects, [&](const Recorded& each) {
       if (each.node != blueprint_.name_of(edge.from)) return true;
-      const Observation observed = world_.observe(each.id, true);
+      const Observation observed = queries_.observe(each.id, true);
       return (observed.there() && !is_instances(observed.object, uid_)) || gone(each.id, observed);
     });
   }
@@ -182,14 +182,14 @@ bool Survey::ready(graph::Node node, std::string* why) const {
       }
       break;
   }
-  if (!told.contract || !world_.check_node || !facts.live) return true;
-  const Status matches = world_.check_node(told.name, *facts.live);
+  if (!told.contract || !queries_.check_node || !facts.live) return true;
+  const Status matches = queries_.check_node(told.name, *facts.live);
   return matches.ok() || no(reason_of(matches.error()));
 }
 
 std::string Survey::with_trouble(const Member& member, std::string state) const {
-  if (!world_.trouble) return state;
-  const std::string trouble = world_.trouble(member.id, member.observed.object);
+  if (!queries_.trouble) return state;
+  const std::string trouble = queries_.trouble(member.id, member.observed.object);
   if (trouble.empty()) return state;
   return cut_text(state.empty() ? trouble : fmt::format("{}; {}", state, trouble), kMostWords);
 }
@@ -197,8 +197,8 @@ std::string Survey::with_trouble(const Member& member, std::string state) const 
 // A Release says why itself, unless nobody keeps it.
 std::string Survey::why_not_released(const Member& member) const {
   std::string words = release_words(member.observed.object);
-  if (world_.not_kept && is_unseen(member.observed.object))
-    if (const std::string why = world_.not_kept(member.observed.object); !why.empty())
+  if (queries_.not_kept && is_unseen(member.observed.object))
+    if (const std::string why = queries_.not_kept(member.observed.object); !why.empty())
       words += fmt::format("; {}", why);
   return words;
 }

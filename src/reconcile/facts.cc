@@ -111,11 +111,12 @@ Value for_functions(const Value& instance) {
   return seen;
 }
 
-Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& record, const World& world)
+Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& record,
+               const Queries& queries)
     : blueprint_(blueprint),
       instance_(instance),
       record_(record),
-      world_(world),
+      queries_(queries),
       uid_(instance.string_at({"metadata", "uid"})) {
   facts_.resize(blueprint.nodes().size());
   closure_ = blueprint.wanted(instance, [](graph::Node) { return Truth::Unknown; });
@@ -138,8 +139,8 @@ Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& 
 std::vector<Truth> Survey::targets() {
   std::vector<Truth> all;
   for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
-    all.push_back(world_.frozen && world_.frozen(blueprint_.nodes()[node].name) ? Truth::Unknown
-                                                                                : closure_.wanted(node));
+    all.push_back(queries_.frozen && queries_.frozen(blueprint_.nodes()[node].name) ? Truth::Unknown
+                                                                                    : closure_.wanted(node));
   return all;
 }
 
@@ -177,7 +178,7 @@ void Survey::look_at(graph::Node node) {
     }
     return;
   }
-  auto made = world_.make(blueprint_.nodes()[node].name, environment);
+  auto made = queries_.make(blueprint_.nodes()[node].name, environment);
   if (!made.ok()) return fail(facts, made.error().to_line());
   facts.made = Facts::Made::Yes;
   facts.known = true;
@@ -306,7 +307,7 @@ bool Survey::was_there(graph::Node node) const {
   const std::string& name = blueprint_.nodes()[node].name;
   // One that was only planned never was.
   const auto was_made = [&](const Recorded& each) {
-    return each.node == name && !(each.hash.empty() && world_.observe(each.id, true).absent());
+    return each.node == name && !(each.hash.empty() && queries_.observe(each.id, true).absent());
   };
   return std::ranges::any_of(facts_[node].members,
                              [](const Member& each) { return each.observed.there(); }) ||
@@ -315,25 +316,25 @@ bool Survey::was_there(graph::Node node) const {
 
 // Of an HTTP node that waits for another one. An object that is only not ready, as in a rolling update, or
 // that is replaced, may answer in a moment as it did before. One of others that doesn't come back is gone for
-// good after a while, which world.answered knows.
+// good after a while, which queries.answered knows.
 bool Survey::may_answer_again(graph::Node node, graph::Node on) const {
   return was_there(on) || has_answered(node);
 }
 
 bool Survey::has_answered(graph::Node node) const {
-  return world_.answered && world_.answered(blueprint_.nodes()[node].name);
+  return queries_.answered && queries_.answered(blueprint_.nodes()[node].name);
 }
 
 bool Survey::is_certain(const ObjectId& id, const Observation& observed) const {
   return observed.state != Observation::State::Unknown ||
-         (world_.unserved && world_.unserved(id.gvk().group_kind()));
+         (queries_.unserved && queries_.unserved(id.gvk().group_kind()));
 }
 
 // Why it isn't known what is there of a node by the record; empty: it is.
 std::string Survey::uncertain_record(graph::Node node) const {
   for (const Recorded& each : record_.objects) {
     if (each.node != blueprint_.nodes()[node].name) continue;
-    const Observation observed = world_.observe(each.id, true);
+    const Observation observed = queries_.observe(each.id, true);
     if (!is_certain(each.id, observed)) return not_known(each.id, observed);
   }
   return {};
@@ -354,7 +355,7 @@ std::optional<Value> Survey::recorded_objects(graph::Node node) const {
   Value::Array found;
   for (const Recorded& each : record_.objects) {
     if (each.node != blueprint_.nodes()[node].name) continue;
-    Observation observed = world_.observe(each.id, true);
+    Observation observed = queries_.observe(each.id, true);
     if (!is_certain(each.id, observed)) return std::nullopt;
     if (!observed.there() || !is_instances(observed.object, uid_)) continue;
     if (blueprint_.nodes()[node].type == NodeType::Package)
@@ -392,7 +393,7 @@ void Survey::take_members(graph::Node node, Value made) {
       return fail(facts, "its function gives no object with apiVersion, kind and metadata.name");
     if (const auto reserved = apply::find_reserved(object))
       return fail(facts, fmt::format("{} {}", member.id.display(), reserved->words));
-    if (member.id.ns.empty() && world_.unplaced && world_.unplaced(member.id.gvk().group_kind()))
+    if (member.id.ns.empty() && queries_.unplaced && queries_.unplaced(member.id.gvk().group_kind()))
       place(member, object);
     facts.is_placed &= member.placed;
     const std::string made_hash = hash_of(object);
@@ -429,12 +430,12 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
   auto selector = label_selector_of(made);
   if (!selector.ok()) return fail(facts, selector.error().message);
   wanted.label_selector = *std::move(selector);
-  std::optional<Value::Array> items = world_.list ? world_.list(wanted) : std::nullopt;
+  std::optional<Value::Array> items = queries_.list ? queries_.list(wanted) : std::nullopt;
   const GroupKind kind = ObjectId{wanted.api_version, wanted.kind, {}, {}}.gvk().group_kind();
-  facts.known = items.has_value() || (world_.unserved && world_.unserved(kind));
+  facts.known = items.has_value() || (queries_.unserved && queries_.unserved(kind));
   if (!items) {
     facts.made = Facts::Made::Pending;
-    const std::string why = world_.unlisted ? world_.unlisted(wanted) : std::string();
+    const std::string why = queries_.unlisted ? queries_.unlisted(wanted) : std::string();
     facts.why = why.empty() ? fmt::format("waits until the list of {} is known", wanted.display())
                             : fmt::format("{} can't be listed: {}", wanted.display(), why);
     return;
@@ -466,8 +467,8 @@ void Survey::take_answer(graph::Node node, const Value& made) {
     facts.why = "whether it is wanted is not known yet";
     return;
   }
-  if (!world_.ask) return;
-  facts.answer = world_.ask(blueprint_.nodes()[node].name, *question);
+  if (!queries_.ask) return;
+  facts.answer = queries_.ask(blueprint_.nodes()[node].name, *question);
   facts.live = facts.answer.body;
   // One try that fails says as little as none.
   facts.known = facts.live.has_value() || facts.answer.stale;
@@ -487,7 +488,7 @@ std::string not_known(const ObjectId& id, const Observation& observed) {
 void Survey::observe(graph::Node node, Facts& facts) {
   const blueprint::Node& told = blueprint_.nodes()[node];
   for (Member& member : facts.members) {
-    member.observed = world_.observe(member.id, told.writes_objects() && !told.adopt);
+    member.observed = queries_.observe(member.id, told.writes_objects() && !told.adopt);
     // Its kind may have come back in between, and then this was asked about another place.
     if (!member.placed) member.observed = {Observation::State::Unknown, {}, std::move(member.observed.why)};
     if (!is_certain(member.id, member.observed)) {

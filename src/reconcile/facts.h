@@ -1,6 +1,6 @@
 #pragma once
 // The facts, before anything is decided: which nodes an instance wants, what their functions give, what is in
-// the cluster, which edges hold. A pure function of blueprint, instance, record and world.
+// the cluster, which edges hold. A pure function of blueprint, instance, record and queries.
 //
 // Nodes are looked at in the order of Sequence, so that each has the values that edges extract from the ones
 // before. Which nodes are wanted may depend on values (guards), and values on which nodes are wanted: the
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "apply/fields/difference.h"
-#include "reconcile/world.h"
+#include "reconcile/queries.h"
 
 namespace mist::reconcile {
 
@@ -74,7 +74,7 @@ class Survey {
  public:
   /// All arguments outlive this.
   Survey(const blueprint::Blueprint& blueprint, const Value& instance, const Record& record,
-         const World& world);
+         const Queries& queries);
 
   graph::Truth wanted(graph::Node node) const { return wanted_[node]; }
   const Facts& of(graph::Node node) const { return facts_[node]; }
@@ -146,7 +146,7 @@ class Survey {
   const blueprint::Blueprint& blueprint_;
   const Value& instance_;
   const Record& record_;
-  const World& world_;
+  const Queries& queries_;
   const std::string uid_;
   graph::Closure closure_;
   std::vector<graph::Truth> wanted_;

@@ -40,22 +40,22 @@ bool is_record_in_doubt(const Value& instance) {
 }
 
 void account_for_marked(const blueprint::Blueprint* blueprint, const Value& instance, const Record& recorded,
-                        const World& world, Plan& plan) {
+                        const Queries& queries, Plan& plan) {
   std::set<ObjectId> found(recorded.unaccounted.begin(), recorded.unaccounted.end());
-  if (world.marked && is_record_in_doubt(instance)) {
+  if (queries.marked && is_record_in_doubt(instance)) {
     std::set<ObjectKind> kinds;
     for (const Recorded& each : plan.record.objects) kinds.insert(kind_of(each.id));
     if (blueprint != nullptr)
       for (graph::Node node = 0; node < blueprint->nodes().size(); ++node)
-        if (auto made = kinds_of(*blueprint, node, instance, world)) kinds.merge(*std::move(made));
-    const std::vector<ObjectId> marked = world.marked(kinds);
+        if (auto made = kinds_of(*blueprint, node, instance, queries)) kinds.merge(*std::move(made));
+    const std::vector<ObjectId> marked = queries.marked(kinds);
     found.insert(marked.begin(), marked.end());
   }
   plan.accounted = blueprint != nullptr;
   const std::string_view uid = instance.string_at({"metadata", "uid"});
   for (const ObjectId& id : found) {
     if (plan.record.find(id) != nullptr) continue;
-    const Observation observed = world.observe(id, true);
+    const Observation observed = queries.observe(id, true);
     // Controllers copy labels to what they make.
     const bool is_left =
         !observed.there() || (is_instances(observed.object, uid) && !has_controller(observed.object));

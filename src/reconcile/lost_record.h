@@ -20,7 +20,7 @@ bool is_record_in_doubt(const Value& instance);
 /// of the plan and of the blueprint's nodes; which a function makes isn't always known. `blueprint` is null
 /// where there is none.
 void account_for_marked(const blueprint::Blueprint* blueprint, const Value& instance, const Record& recorded,
-                        const World& world, Plan& plan);
+                        const Queries& queries, Plan& plan);
 
 /// For people: which objects, and what to do.
 std::string unaccounted_words(const Record& record);

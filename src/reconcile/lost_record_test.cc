@@ -48,7 +48,7 @@ class LostRecordTest : public ::testing::Test {
     object["metadata"].set("labels", Value::object({{std::string(kInstanceLabel), uid}}));
     return object;
   }
-  World world() {
+  Queries queries() {
     return {.make = [](const std::string& node, const Value&) -> Result<Value> {
               Value made = map(node);
               made["metadata"].erase("labels");
@@ -115,7 +115,7 @@ TEST_F(LostRecordTest, PutsOnRecordWhatNothingWantsAndLeavesItAsItIs) {
   copied["metadata"].set("ownerReferences", yaml("[{kind: Service, name: a, controller: true}]"));
   put(copied);
   const Value instance = lost();
-  const Plan plan = decide(blueprint, instance, {}, world());
+  const Plan plan = decide(blueprint, instance, {}, queries());
   EXPECT_THAT(asked, ElementsAre(ObjectKind{"a/v1", "Kind"}, ObjectKind{"b/v1", "Kind"},
                                  ObjectKind{"batch/v1", "Job"}, ObjectKind{"v1", "ConfigMap"}));
   EXPECT_THAT(plan.record.unaccounted, ElementsAre(map_of("b")));
@@ -128,7 +128,7 @@ TEST_F(LostRecordTest, PutsOnRecordWhatNothingWantsAndLeavesItAsItIs) {
 
   // It is known from now on, whoever wrote the record, until somebody sees to it.
   EXPECT_EQ(*record_from(to_text(plan.record)), plan.record);
-  World later = world();
+  Queries later = queries();
   later.marked = nullptr;
   EXPECT_THAT(decide(blueprint, instance, plan.record, later).record.unaccounted, ElementsAre(map_of("b")));
   Value wanted = instance;
@@ -142,14 +142,14 @@ TEST_F(LostRecordTest, AnInstanceStaysUntilSomebodyHasSeenToWhatIsLeft) {
   put(map("a"));
   Value instance = lost();
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
-  const Plan plan = decide(blueprint, instance, {}, world());
+  const Plan plan = decide(blueprint, instance, {}, queries());
   EXPECT_FALSE(plan.finished);
   EXPECT_TRUE(plan.writes_nothing());
   EXPECT_THAT(plan.record.unaccounted, ElementsAre(map_of("a")));
   const Value status = status_of(plan, instance, "2026-01-01T00:00:00Z");
   EXPECT_EQ(status.find("conditions")->as_array()[0].string_at("reason"), "RecordLost");
   objects[map_of("a")]["metadata"].erase("labels");
-  EXPECT_TRUE(decide(blueprint, instance, {}, world()).finished);
+  EXPECT_TRUE(decide(blueprint, instance, {}, queries()).finished);
 }
 
 TEST_F(LostRecordTest, ADeletedJobIsLetGo) {
@@ -157,7 +157,7 @@ TEST_F(LostRecordTest, ADeletedJobIsLetGo) {
   job["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
   job["metadata"].set("finalizers", Value::array({kFinalizer}));
   put(job);
-  const Plan plan = decide(blueprint, lost(), {}, world());
+  const Plan plan = decide(blueprint, lost(), {}, queries());
   ASSERT_EQ(plan.releases.size(), 1U);
   EXPECT_EQ(plan.releases[0].id, map_of("job-1"));
 }

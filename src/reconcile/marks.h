@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "reconcile/world.h"
+#include "reconcile/queries.h"
 
 namespace mist::reconcile {
 

@@ -18,9 +18,9 @@ struct Left {
 };
 
 // Its finalizer goes when its objects are gone: what it says of that, or that nobody sees to it.
-std::string why_not_uninstalled(const Value& release, const World& world) {
+std::string why_not_uninstalled(const Value& release, const Queries& queries) {
   if (has_failed(release)) return release_words(release);
-  const std::string why = world.not_kept ? world.not_kept(release) : std::string();
+  const std::string why = queries.not_kept ? queries.not_kept(release) : std::string();
   return fmt::format("{}{}{}", apply::why_terminating(release), why.empty() ? "" : "; ", why);
 }
 
@@ -71,7 +71,7 @@ std::set<std::string> needed_by(const std::vector<Left>& left) {
 }
 
 void decide_one(const Left& left, const std::set<std::string>& needed, const Survivors& survivors,
-                const World& world, Plan& plan) {
+                const Queries& queries, Plan& plan) {
   const Recorded& entry = *left.entry;
   const Observation& observed = left.observed;
   NodeReport report{entry.node, NodeState::Deleting, {}, entry.id};
@@ -82,7 +82,7 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
     // It goes as soon as its outcome matters to nobody.
     if (has_finalizer(observed.object))
       plan.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
-    report.detail = is_release(entry.id) ? why_not_uninstalled(observed.object, world)
+    report.detail = is_release(entry.id) ? why_not_uninstalled(observed.object, queries)
                                          : apply::why_terminating(observed.object);
   } else if (needed.contains(entry.node)) {
     report.detail = "waits until what came after it is gone";
@@ -99,10 +99,10 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
 }  // namespace
 
 void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
-           const World& world, Plan& plan) {
+           const Queries& queries, Plan& plan) {
   std::vector<Left> left;
   for (const Recorded& each : going) {
-    Observation observed = world.observe(each.id, true);
+    Observation observed = queries.observe(each.id, true);
     if (observed.absent()) continue;
     // Somebody made another one since.
     if (observed.there() && !is_instances(observed.object, uid)) continue;
@@ -117,7 +117,7 @@ void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::
     left.push_back({&each, std::move(observed)});
   }
   const std::set<std::string> needed = needed_by(left);
-  for (const Left& each : left) decide_one(each, needed, survivors, world, plan);
+  for (const Left& each : left) decide_one(each, needed, survivors, queries, plan);
 }
 
 }  // namespace mist::reconcile

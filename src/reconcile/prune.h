@@ -19,6 +19,6 @@ struct Survivors {
 
 /// Adds to `plan` what becomes of `going`: deletes and releases, reports, and what stays in the record.
 void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
-           const World& world, Plan& plan);
+           const Queries& queries, Plan& plan);
 
 }  // namespace mist::reconcile

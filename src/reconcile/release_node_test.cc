@@ -175,22 +175,22 @@ class KeptReleaseTest : public PackageNodeTest {
     there = Value();
     Value live = instance;
     live["metadata"].set("uid", "u1");
-    World world{.make = functions().make,
-                .observe =
-                    [&](const ObjectId& id, bool) {
-                      if (id.kind != "Release" || there.is_null())
-                        return Observation{Observation::State::Absent, {}, {}};
-                      return Observation{Observation::State::There, there, {}};
-                    },
-                .not_kept = [](const Value&) { return std::string("start it with --releases all"); }};
-    const Plan first = decide(blueprint, live, {}, world);
+    Queries queries{.make = functions().make,
+                    .observe =
+                        [&](const ObjectId& id, bool) {
+                          if (id.kind != "Release" || there.is_null())
+                            return Observation{Observation::State::Absent, {}, {}};
+                          return Observation{Observation::State::There, there, {}};
+                        },
+                    .not_kept = [](const Value&) { return std::string("start it with --releases all"); }};
+    const Plan first = decide(blueprint, live, {}, queries);
     EXPECT_EQ(first.applies.size(), 1U);
     there = first.applies.front().object;
     there["metadata"].set("uid", "r1");
     there["metadata"].set("generation", 2);
     there["metadata"].set("managedFields", Value::array({}));
     there.set("status", yaml(status));
-    return decide(blueprint, live, first.record, world);
+    return decide(blueprint, live, first.record, queries);
   }
   static std::string detail(const Plan& plan, std::string_view node) {
     for (const NodeReport& each : plan.nodes)
@@ -225,10 +225,10 @@ TEST_F(KeptReleaseTest, SaysThatAnExportIsSecret) {
 }
 
 TEST_F(KeptReleaseTest, WithoutTheKindTheReasonIsTold) {
-  World world{.make = functions().make, .observe = [](const ObjectId&, bool) {
-                return Observation{Observation::State::Unknown, {}, std::string(kNoReleases)};
-              }};
-  const Plan plan = decide(blueprint, instance, {}, world);
+  Queries queries{.make = functions().make, .observe = [](const ObjectId&, bool) {
+                    return Observation{Observation::State::Unknown, {}, std::string(kNoReleases)};
+                  }};
+  const Plan plan = decide(blueprint, instance, {}, queries);
   EXPECT_THAT(detail(plan, "db"), HasSubstr("mistletoe-operator --crds | kubectl apply -f -"));
 }
 

@@ -175,7 +175,7 @@ std::vector<Round> Simulation::settle() {
 Round Simulation::play() {
   Round round;
   if (gone_) return round;
-  plan_ = decide(blueprint_, instance_, record_, world());
+  plan_ = decide(blueprint_, instance_, record_, queries());
   const bool terminating = apimachinery::is_terminating(instance_);
   for (const auto& [node, progress] : plan_.record.progress)
     for (const std::string& input : progress.reached)
@@ -311,7 +311,7 @@ void Simulation::give_namespace(Value& made) const {
   }
 }
 
-World Simulation::world() const {
+Queries Simulation::queries() const {
   return {.make = [this](const std::string& node, const Value& environment) -> Result<Value> {
             MIST_TRY(Value made, functions_.make(node, environment));
             if (blueprint_.nodes()[*blueprint_.node_called(node)].names_objects()) give_namespace(made);

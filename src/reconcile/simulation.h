@@ -76,7 +76,7 @@ class Simulation {
   ObjectId placed(const Value& object) const;
   void give_namespace(Value& made) const;
   bool answer();
-  World world() const;
+  Queries queries() const;
 
   const blueprint::Blueprint& blueprint_;
   Value instance_;

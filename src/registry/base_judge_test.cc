@@ -16,7 +16,7 @@ using mist::testing::ServerReply;
 using mist::testing::ServerRequest;
 using ::testing::HasSubstr;
 
-class BaseJudge : public testing::RegistryWorld {
+class BaseJudge : public testing::RegistryFixture {
  protected:
   Error refused(const BaseReference& base) {
     auto fetched = open().fetch_base(base, Context());

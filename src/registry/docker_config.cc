@@ -169,13 +169,13 @@ struct FoundLogin {
 };
 
 // Of one file: by its helper, then host/team/shop, host/team, host.
-Result<std::optional<FoundLogin>> find_in_file(const DockerConfig::World& world, const Path& file,
-                                               const std::string& host, const std::string& path,
-                                               const Context& context) {
+Result<std::optional<FoundLogin>> find_in_file(const DockerConfig::Dependencies& dependencies,
+                                               const Path& file, const std::string& host,
+                                               const std::string& path, const Context& context) {
   const std::string key = key_of(host);
-  MIST_TRY(const Stored stored, load(world.files, file));
+  MIST_TRY(const Stored stored, load(dependencies.files, file));
   if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
-    MIST_TRY(std::optional<Login> login, ask_helper(world.processes, helper, key, file, context));
+    MIST_TRY(std::optional<Login> login, ask_helper(dependencies.processes, helper, key, file, context));
     if (login) return std::optional(FoundLogin{*std::move(login), helper_program(helper)});
   }
   std::vector<std::string> names;
@@ -217,7 +217,7 @@ Status write(FileSystem& files, const Stored& stored) {
 }  // namespace
 
 std::vector<DockerConfig::Keeper> DockerConfig::keepers() const {
-  const auto value = [&](std::string_view name) { return world_.environment(name).value_or(""); };
+  const auto value = [&](std::string_view name) { return dependencies_.environment(name).value_or(""); };
   const std::string home = value("HOME");
   std::vector<Keeper> found;
   std::string_view logout;
@@ -251,7 +251,7 @@ std::vector<Path> DockerConfig::files() const {
 Result<std::optional<Login>> DockerConfig::find(const std::string& host, const std::string& path,
                                                 const Context& context) const {
   for (const Path& file : files()) {
-    MIST_TRY(std::optional<FoundLogin> found, find_in_file(world_, file, host, path, context));
+    MIST_TRY(std::optional<FoundLogin> found, find_in_file(dependencies_, file, host, path, context));
     if (found) return std::optional(std::move(found->login));
   }
   return std::optional<Login>();
@@ -259,9 +259,10 @@ Result<std::optional<Login>> DockerConfig::find(const std::string& host, const s
 
 Result<std::optional<KeptLogin>> DockerConfig::kept(const std::string& host, const Context& context) const {
   for (const Keeper& each : keepers()) {
-    MIST_TRY(const std::optional<FoundLogin> found, find_in_file(world_, each.file, host, {}, context));
+    MIST_TRY(const std::optional<FoundLogin> found,
+             find_in_file(dependencies_, each.file, host, {}, context));
     if (found) return std::optional(KeptLogin{host, found->place, fmt::format("{} {}", each.logout, host)});
-    MIST_TRY(const std::optional<std::string> part, part_with_login(world_.files, each.file, host));
+    MIST_TRY(const std::optional<std::string> part, part_with_login(dependencies_.files, each.file, host));
     if (part) return std::optional(KeptLogin{*part, each.file.string(), {}});
   }
   return std::optional<KeptLogin>();
@@ -273,13 +274,13 @@ Result<std::string> DockerConfig::store(const std::string& host, const Login& lo
   if (places.empty())
     return error(ErrorKind::Invalid, "there is no place for credentials: HOME isn't set")
         .with_hint("set HOME, DOCKER_CONFIG or REGISTRY_AUTH_FILE");
-  MIST_TRY(Stored stored, load(world_.files, places.front()));
+  MIST_TRY(Stored stored, load(dependencies_.files, places.front()));
   const std::string key = key_of(host);
   if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
     const Value credentials =
         Value::object({{"ServerURL", key}, {"Username", login.user}, {"Secret", login.password.reveal()}});
-    MIST_TRY(const auto done,
-             run(world_.processes, {helper, "store", encoding::to_json(credentials), stored.file}, context));
+    MIST_TRY(const auto done, run(dependencies_.processes,
+                                  {helper, "store", encoding::to_json(credentials), stored.file}, context));
     (void)done;
     return helper_program(helper);
   }
@@ -287,7 +288,7 @@ Result<std::string> DockerConfig::store(const std::string& host, const Login& lo
   if (!auths.is_object()) auths = Value::object();
   auths.set(key, Value::object(
                      {{"auth", base64_encode(fmt::format("{}:{}", login.user, login.password.reveal()))}}));
-  MIST_TRY_VOID(write(world_.files, stored));
+  MIST_TRY_VOID(write(dependencies_.files, stored));
   return stored.file.string();
 }
 
@@ -295,14 +296,14 @@ Result<std::optional<std::string>> DockerConfig::erase(const std::string& host,
                                                        const Context& context) const {
   const std::vector<Path> places = files();
   if (places.empty()) return std::optional<std::string>();
-  MIST_TRY(Stored stored, load(world_.files, places.front()));
+  MIST_TRY(Stored stored, load(dependencies_.files, places.front()));
   const std::string key = key_of(host);
   std::optional<std::string> place;
   if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
     MIST_TRY(const std::optional<Login> there,
-             ask_helper(world_.processes, helper, key, stored.file, context));
+             ask_helper(dependencies_.processes, helper, key, stored.file, context));
     if (there) {
-      MIST_TRY(const auto done, run(world_.processes, {helper, "erase", key, stored.file}, context));
+      MIST_TRY(const auto done, run(dependencies_.processes, {helper, "erase", key, stored.file}, context));
       (void)done;
       place = helper_program(helper);
     }
@@ -314,7 +315,7 @@ Result<std::optional<std::string>> DockerConfig::erase(const std::string& host,
     is_changed = stored.document["auths"].erase(found);
   }
   if (!is_changed) return place;
-  MIST_TRY_VOID(write(world_.files, stored));
+  MIST_TRY_VOID(write(dependencies_.files, stored));
   return std::optional(stored.file.string());
 }
 

@@ -42,12 +42,12 @@ struct KeptLogin {
 
 class DockerConfig {
  public:
-  struct World {
+  struct Dependencies {
     FileSystem& files;
     ProcessRunner& processes;
     config::Environment environment;
   };
-  explicit DockerConfig(World world) : world_(std::move(world)) {}
+  explicit DockerConfig(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   /// `path`: of the repository; Podman's files may have a login for a part of a registry. Errors: Invalid (a
   /// file that can't be understood), Internal (a helper failed), NotFound (there is no such helper),
@@ -71,7 +71,7 @@ class DockerConfig {
   };
   std::vector<Keeper> keepers() const;
 
-  World world_;
+  Dependencies dependencies_;
 };
 
 }  // namespace mist::registry

@@ -1,6 +1,6 @@
 #pragma once
-// For tests only: a real git repository in a temporary directory, a world around it, and runners that fail on
-// purpose.
+// For tests only: a real git repository in a temporary directory, what it needs around it, and runners that
+// fail on purpose.
 
 #include <gtest/gtest.h>
 
@@ -98,9 +98,9 @@ class WatchedRunner final : public ProcessRunner {
 };
 
 /// An upstream, and registries whose home is beside it.
-class RegistryWorld : public ::testing::Test {
+class RegistryFixture : public ::testing::Test {
  protected:
-  RegistryWorld() : upstream(temp.path() / "upstream") {
+  RegistryFixture() : upstream(temp.path() / "upstream") {
     paths.home = temp.path() / "home";
     paths.config_file = paths.home / "config.yaml";
     paths.state = paths.home / "state";

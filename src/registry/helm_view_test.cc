@@ -79,7 +79,7 @@ class HelmRegistry : public ::testing::Test {
 
   Registries& open() {
     registries = std::make_unique<Registries>(
-        Registries::World{files, processes, events, paths, clock, access, Mirrors::Use, check});
+        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Use, check});
     return *registries;
   }
   void add() {

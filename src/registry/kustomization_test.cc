@@ -261,7 +261,7 @@ TEST(Kustomization, AFileIsReadOnceHoweverOftenItIsNamed) {
   EXPECT_THAT(source.asked, ElementsAre("kustomization.yaml", "g.yaml", "a.txt"));
 }
 
-class GitKustomization : public testing::RegistryWorld {};
+class GitKustomization : public testing::RegistryFixture {};
 
 TEST_F(GitKustomization, BasesComeFromTheRepository) {
   upstream.put("base/kustomization.yaml",

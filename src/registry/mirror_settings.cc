@@ -63,7 +63,7 @@ Result<OciPlace> MirrorSettings::place_of(const std::string& text, const Path& b
 Result<std::vector<OciPlace>> MirrorSettings::places_of(const std::vector<std::string>& texts) const {
   std::vector<OciPlace> places;
   for (const std::string& text : texts) {
-    MIST_TRY(OciPlace place, place_of(text, world_.working_directory));
+    MIST_TRY(OciPlace place, place_of(text, dependencies_.working_directory));
     if (std::ranges::find(places, place.str(), &OciPlace::str) != places.end())
       return error(ErrorKind::Invalid, "{} is named twice", readable(place.str()))
           .with_hint("leave one of them out");
@@ -74,13 +74,14 @@ Result<std::vector<OciPlace>> MirrorSettings::places_of(const std::vector<std::s
 
 // The key that tells a place of the file from another one.
 std::string MirrorSettings::key_of(const std::string& written) const {
-  const Result<OciPlace> place = place_of(written, world_.paths.config_file.parent_path());
+  const Result<OciPlace> place = place_of(written, dependencies_.paths.config_file.parent_path());
   if (!place) return written;
   return place->kind == OciPlace::Kind::Registry ? prefix_key(place->prefix) : place->str();
 }
 
 Result<std::vector<config::Mirror>> MirrorSettings::list() const {
-  MIST_TRY(const config::Config config, config::Config::load(world_.files, world_.paths, world_.events));
+  MIST_TRY(const config::Config config,
+           config::Config::load(dependencies_.files, dependencies_.paths, dependencies_.events));
   return config.mirrors();
 }
 
@@ -108,7 +109,8 @@ Result<config::Mirror> MirrorSettings::add(const Addition& addition, const Conte
     config.set_mirror(mirror);
     return {};
   };
-  MIST_TRY_VOID(config::edit(world_.files, world_.paths, world_.events, context, change));
+  MIST_TRY_VOID(
+      config::edit(dependencies_.files, dependencies_.paths, dependencies_.events, context, change));
   return mirror;
 }
 
@@ -140,15 +142,16 @@ Result<config::Mirror> MirrorSettings::remove(const std::string& prefix,
     config.set_mirror(std::move(left));
     return {};
   };
-  MIST_TRY_VOID(config::edit(world_.files, world_.paths, world_.events, context, change));
+  MIST_TRY_VOID(
+      config::edit(dependencies_.files, dependencies_.paths, dependencies_.events, context, change));
   return removed;
 }
 
 std::vector<OciPlace> MirrorSettings::missing_layouts(const config::Mirror& mirror) const {
   std::vector<OciPlace> missing;
   for (const std::string& text : mirror.places) {
-    Result<OciPlace> place = place_of(text, world_.paths.config_file.parent_path());
-    if (place && place->kind != OciPlace::Kind::Registry && !world_.files.exists(place->path))
+    Result<OciPlace> place = place_of(text, dependencies_.paths.config_file.parent_path());
+    if (place && place->kind != OciPlace::Kind::Registry && !dependencies_.files.exists(place->path))
       missing.push_back(*std::move(place));
   }
   return missing;

@@ -19,7 +19,7 @@ enum class MirrorOrder : bool { Last, First };
 
 class MirrorSettings {
  public:
-  struct World {
+  struct Dependencies {
     FileSystem& files;
     EventSink& events;
     config::Paths paths;
@@ -32,7 +32,7 @@ class MirrorSettings {
     MirrorOrder order = MirrorOrder::Last;
   };
 
-  explicit MirrorSettings(World world) : world_(std::move(world)) {}
+  explicit MirrorSettings(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
   /// As they are written. Errors: of Config::load.
   Result<std::vector<config::Mirror>> list() const;
@@ -51,7 +51,7 @@ class MirrorSettings {
   Result<std::vector<OciPlace>> places_of(const std::vector<std::string>& texts) const;
   std::string key_of(const std::string& written) const;
 
-  World world_;
+  Dependencies dependencies_;
 };
 
 }  // namespace mist::registry

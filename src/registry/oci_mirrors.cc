@@ -54,7 +54,7 @@ Result<std::string> parse_mirror_prefix(std::string_view text) {
 
 Result<std::unique_ptr<MirroredSource>> MirroredSource::make(OciSource& registries,
                                                              const std::vector<config::Mirror>& mirrors,
-                                                             World world) {
+                                                             Dependencies dependencies) {
   std::vector<Mirror> all;
   for (const config::Mirror& each : mirrors) {
     const std::string frame = fmt::format("while reading the mirrors of {}", escape_controls(each.prefix));
@@ -63,12 +63,13 @@ Result<std::unique_ptr<MirroredSource>> MirroredSource::make(OciSource& registri
     for (const std::string& text : each.places) {
       MIST_TRY(OciPlace place, OciPlace::parse(text).in(frame));
       if (place.kind != OciPlace::Kind::Registry && place.path.is_relative())
-        place.path = (world.base / place.path).lexically_normal();
+        place.path = (dependencies.base / place.path).lexically_normal();
       mirror.places.push_back(std::move(place));
     }
     all.push_back(std::move(mirror));
   }
-  return std::unique_ptr<MirroredSource>(new MirroredSource(registries, std::move(all), std::move(world)));
+  return std::unique_ptr<MirroredSource>(
+      new MirroredSource(registries, std::move(all), std::move(dependencies)));
 }
 
 // The longest prefix counts.
@@ -94,7 +95,7 @@ Result<OciSource*> MirroredSource::open(const OciPlace& place) {
   const std::string name = place.str();
   const std::lock_guard guard(mutex_);
   if (const auto known = layouts_.find(name); known != layouts_.end()) return known->second.get();
-  MIST_TRY(std::unique_ptr<LayoutFiles> files, layout_at(world_.files, place));
+  MIST_TRY(std::unique_ptr<LayoutFiles> files, layout_at(dependencies_.files, place));
   MIST_TRY(std::unique_ptr<LayoutReader> reader, LayoutReader::open(std::move(files), escape_controls(name)));
   return layouts_.emplace(name, std::move(reader)).first->second.get();
 }
@@ -125,7 +126,7 @@ void MirroredSource::complain(const OciPlace& place, const Mirror& mirror, const
     const std::lock_guard guard(mutex_);
     if (!away_.emplace(is_refused ? repository_name(place, repository) : place.str(), failure).second) return;
   }
-  world_.events.warn(
+  dependencies_.events.warn(
       fmt::format("{}, can't be used: {}", mirror_text(place, mirror.prefix), escape_controls(why)));
 }
 
@@ -144,7 +145,7 @@ Result<std::optional<T>> MirroredSource::from_mirrors(
     const std::function<bool(const OciPlace&, T&)>& is_it, const Context& context) {
   const Mirror& mirror = question.mirror;
   const std::uint64_t seconds = std::min(question.bytes, kMaxCopiedBlob) / kSlowestBytesPerSecond;
-  const Duration first_answer = world_.first_answer + std::chrono::seconds(seconds);
+  const Duration first_answer = dependencies_.first_answer + std::chrono::seconds(seconds);
   std::optional<Error> failure;
   const auto failed = [&](const OciPlace& place, Error why) {
     failure = std::move(why)

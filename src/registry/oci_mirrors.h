@@ -34,7 +34,7 @@ Result<std::string> parse_mirror_prefix(std::string_view text);
 
 class MirroredSource final : public OciSource {
  public:
-  struct World {
+  struct Dependencies {
     const FileSystem& files;
     EventSink& events;
     Path base;  ///< what relative paths of layouts are relative to
@@ -46,7 +46,7 @@ class MirroredSource final : public OciSource {
   /// prefix or a place that is none).
   static Result<std::unique_ptr<MirroredSource>> make(OciSource& registries,
                                                       const std::vector<config::Mirror>& mirrors,
-                                                      World world);
+                                                      Dependencies dependencies);
 
   Result<RawManifest> manifest(const oci::Repository& repository, const std::string& tag,
                                const Context& context) override;
@@ -70,8 +70,8 @@ class MirroredSource final : public OciSource {
     bool only = false;
   };
 
-  MirroredSource(OciSource& registries, std::vector<Mirror> mirrors, World world)
-      : registries_(registries), mirrors_(std::move(mirrors)), world_(std::move(world)) {}
+  MirroredSource(OciSource& registries, std::vector<Mirror> mirrors, Dependencies dependencies)
+      : registries_(registries), mirrors_(std::move(mirrors)), dependencies_(std::move(dependencies)) {}
 
   const Mirror* mirror_of(const oci::Repository& repository) const;
   static Result<oci::Repository> repository_at(const OciPlace& place, const Mirror& mirror,
@@ -109,7 +109,7 @@ class MirroredSource final : public OciSource {
 
   OciSource& registries_;
   std::vector<Mirror> mirrors_;
-  World world_;
+  Dependencies dependencies_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<LayoutReader>> layouts_;  // guarded by mutex_
   std::set<std::string> answered_;                                // places; guarded by mutex_

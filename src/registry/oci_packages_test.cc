@@ -34,7 +34,7 @@ class OciRegistries : public ::testing::Test {
   }
 
   /// As another process would have: only the disk is shared.
-  Registries::World world() {
+  Registries::Dependencies dependencies() {
     return {files,
             processes,
             events,
@@ -44,7 +44,7 @@ class OciRegistries : public ::testing::Test {
              .environment = [](std::string_view) { return std::nullopt; }}};
   }
   Result<Fetched> fetch(const std::string& rest) {
-    Registries registries(world());
+    Registries registries(dependencies());
     auto parsed = registries.parse(std::string(kShopReference) + rest);
     if (!parsed) return std::move(parsed).error();
     return registries.fetch(*parsed, Context());
@@ -134,7 +134,7 @@ TEST_F(OciRegistries, ARangeTakesNoTagThatMayMove) {
 }
 
 TEST_F(OciRegistries, TagsThatMayMoveAreNotListedAsVersions) {
-  Registries registries(world());
+  Registries registries(dependencies());
   ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   const oci::Repository shop = testing::repository_of(kShopReference);
   const auto listed = [&] { return join(*registries.list_versions(shop, Context()), " "); };
@@ -153,7 +153,7 @@ TEST_F(OciRegistries, TagsThatMayMoveAreNotListedAsVersions) {
 TEST_F(OciRegistries, AChartsDependencyTakesNoTagThatMayMove) {
   remote.publish("v1.4.0", module("a"));
   remote.publish("1.99", module("b"));
-  Registries registries(world());
+  Registries registries(dependencies());
   SubchartSource source({.registries = registries, .transport = {}}, temp.path());
   ChartDependency wanted{"shop", "^1.4", "oci://reg.example/team"};
   const auto newest = source.newest(wanted, Context());
@@ -177,7 +177,7 @@ TEST_F(OciRegistries, AVersionThatMovedIsRefused) {
 }
 
 TEST_F(OciRegistries, NothingIsPinnedOfBytesThatTheReferencesDigestRefuses) {
-  Registries registries(world());
+  Registries registries(dependencies());
   ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   const PackageRef wanted =
       *PackageRef::parse(fmt::format("team/shop:1.4.0@{}", crypto::sha256(kCode + "right").str()));
@@ -191,7 +191,7 @@ TEST_F(OciRegistries, NothingIsPinnedOfBytesThatTheReferencesDigestRefuses) {
 }
 
 TEST_F(OciRegistries, AVersionThatMovedIsTakenByThoseThatNameItsBytes) {
-  Registries registries(world());
+  Registries registries(dependencies());
   ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   const auto get = [&](const std::string& reference) {
     const auto fetched = registries.fetch(*PackageRef::parse(reference), Context());
@@ -211,7 +211,7 @@ TEST_F(OciRegistries, AVersionThatMovedIsTakenByThoseThatNameItsBytes) {
 
 TEST_F(OciRegistries, TheSignersOfRefusedBytesAreNotRemembered) {
   remember_signers();
-  Registries registries(world());
+  Registries registries(dependencies());
   ASSERT_TRUE(registries.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   const auto named = [&](const std::string& tag) {
     const std::string right = crypto::sha256(kCode + "right").str();
@@ -250,7 +250,7 @@ TEST_F(OciRegistries, NothingIsPinnedOfAChartThatIsNotTheDependency) {
     ASSERT_TRUE(artifact.ok()) << artifact.error().to_line();
     remote.publish("1.4.0", *artifact);
   };
-  Registries registries(world());
+  Registries registries(dependencies());
   SubchartSource source({.registries = registries, .transport = {}}, temp.path());
   const ChartDependency locked{"shop", "1.4.0", "oci://reg.example/team"};
   publish("1.3.0");
@@ -276,7 +276,7 @@ class ListedInAChartRepository : public OciRegistries {
   }
   std::string fetch_listed(const std::string& url, const std::string& digest = {}) {
     entry = fmt::format("urls: ['{}'], digest: '{}'", url, digest);
-    Registries registries(world());
+    Registries registries(dependencies());
     SubchartSource source(
         {.registries = registries,
          .transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote.web); }},
@@ -315,7 +315,8 @@ TEST_F(ListedInAChartRepository, AnEntryLeadsToRegistriesAsToFiles) {
   ASSERT_EQ(fetch_listed(there), "1.4.0");
   EXPECT_TRUE(remote.web.requests().back().public_only);
   // The user named that one.
-  ASSERT_TRUE(Registries(world()).add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
+  ASSERT_TRUE(
+      Registries(dependencies()).add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   ASSERT_EQ(fetch_listed(there), "1.4.0");
   EXPECT_FALSE(remote.web.requests().back().public_only);
 }
@@ -324,7 +325,7 @@ TEST_F(OciRegistries, AManifestIsReadWhereverItsTagIs) {
   const crypto::Digest locked = remote.publish("1.4.0", module("a"));
   const PackageRef reference = *PackageRef::parse(fmt::format("{}:1.4.0", kShopReference));
   remote.publish("1.4.0", module("b"));
-  const auto moved = Registries(world()).fetch_manifest(reference, locked, Context());
+  const auto moved = Registries(dependencies()).fetch_manifest(reference, locked, Context());
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
   EXPECT_EQ(moved->digest, crypto::sha256(kCode + "a"));
   EXPECT_EQ(moved->resolved.to_string(), fmt::format("{}:1.4.0@{}", kShopReference, locked.str()));
@@ -332,12 +333,12 @@ TEST_F(OciRegistries, AManifestIsReadWhereverItsTagIs) {
 
   remote.manifests.erase("1.4.0");
   paths.cache = temp.path() / "another cache";
-  EXPECT_TRUE(Registries(world()).fetch_manifest(reference, locked, Context()).ok());
-  const auto none = Registries(world()).fetch_manifest(reference, crypto::sha256("none"), Context());
+  EXPECT_TRUE(Registries(dependencies()).fetch_manifest(reference, locked, Context()).ok());
+  const auto none = Registries(dependencies()).fetch_manifest(reference, crypto::sha256("none"), Context());
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().kind, ErrorKind::NotFound) << none.error().to_line();
 
-  Registries named(world());
+  Registries named(dependencies());
   ASSERT_TRUE(named.add(registry_with_oci("team", "oci://reg.example/team"), Context()).ok());
   const PackageRef by_name = *PackageRef::parse("team/shop:1.4.0");
   EXPECT_TRUE(named.fetch_manifest(by_name, locked, Context()).ok());
@@ -351,7 +352,7 @@ TEST_F(OciRegistries, AVersionThatMovedIsTakenWhereThatIsWanted) {
   ASSERT_TRUE(fetch(":1.4.0").ok());
   remote.publish("1.4.0", module("b"));
   const PackageRef reference = *PackageRef::parse(fmt::format("{}:1.4.0", kShopReference));
-  const auto moved = Registries(world()).fetch_moved(reference, Context());
+  const auto moved = Registries(dependencies()).fetch_moved(reference, Context());
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
   EXPECT_EQ(moved->digest, crypto::sha256(kCode + "b"));
   EXPECT_TRUE(fetch(":1.4.0").ok()) << "it is the known one now";
@@ -360,7 +361,7 @@ TEST_F(OciRegistries, AVersionThatMovedIsTakenWhereThatIsWanted) {
 TEST_F(OciRegistries, AVersionIsHeldAgainstItsBytesWithoutKeepingAny) {
   oci::Reference tagged = *oci::Reference::parse(fmt::format("{}:1.4.0", kShopReference));
   const auto held = [&] {
-    Registries registries(world());
+    Registries registries(dependencies());
     const auto raw = (*registries.oci_source())->manifest(tagged.repository, tagged.tag, Context());
     EXPECT_TRUE(raw.ok());
     return registries.check_bytes(tagged, *raw, Context());
@@ -394,7 +395,7 @@ TEST_F(OciRegistries, AVersionIsHeldAgainstItsBytesWithoutKeepingAny) {
 }
 
 TEST_F(OciRegistries, AHostInPlaceOfARegistrysNameLacksItsScheme) {
-  Registries registries(world());
+  Registries registries(dependencies());
   const auto failed = registries.fetch(*PackageRef::parse("reg.example/team/shop:1.4.0"), Context());
   ASSERT_FALSE(failed.ok());
   EXPECT_NE(failed.error().hint.find("did you mean oci://reg.example/team/shop:1.4.0?"), std::string::npos)
@@ -571,7 +572,7 @@ TEST_F(OciRegistries, NothingIsRememberedOfATagWhoseChartTheKeyringDidNotSign) {
                                                 fmt::format("{} {}", signer, crypto::sha256(archive).str())));
   };
   const auto verified = [&]() -> Status {
-    Registries::World with_signatures = world();
+    Registries::Dependencies with_signatures = dependencies();
     with_signatures.check_provenance = shop_signed_by;
     Registries registries(std::move(with_signatures));
     MIST_TRY(const PackageRef parsed, registries.parse(std::string(kShopReference) + ":1.4.0"));

@@ -37,17 +37,19 @@ GitLimits git_limits(const config::Paths& paths) {
 
 // The parts, each made of those before it.
 struct Registries::Impl {
-  explicit Impl(World given)
-      : world(std::move(given)),
-        git(world.processes, git_limits(world.paths)),
-        modules(world.paths.compiled_code(), world.files, world.clock),
-        configured(world.files, world.events, world.paths, git, world.oci),
-        known(world.files, world.events, world.paths, configured),
-        session(world.oci, world.files, world.processes, world.events, configured, world.mirrors),
-        policy(world.files, world.paths, world.clock, world.events, world.check_provenance),
-        charts(world.files, world.clock, configured, known, session, policy),
-        git_fetcher(world.files, world.events, world.paths, git, known),
-        oci_fetcher(world.events, known, session, policy),
+  explicit Impl(Dependencies given)
+      : dependencies(std::move(given)),
+        git(dependencies.processes, git_limits(dependencies.paths)),
+        modules(dependencies.paths.compiled_code(), dependencies.files, dependencies.clock),
+        configured(dependencies.files, dependencies.events, dependencies.paths, git, dependencies.oci),
+        known(dependencies.files, dependencies.events, dependencies.paths, configured),
+        session(dependencies.oci, dependencies.files, dependencies.processes, dependencies.events, configured,
+                dependencies.mirrors),
+        policy(dependencies.files, dependencies.paths, dependencies.clock, dependencies.events,
+               dependencies.check_provenance),
+        charts(dependencies.files, dependencies.clock, configured, known, session, policy),
+        git_fetcher(dependencies.files, dependencies.events, dependencies.paths, git, known),
+        oci_fetcher(dependencies.events, known, session, policy),
         registry_fetcher(configured, known, oci_fetcher, charts, policy) {}
 
   /// How a package is fetched.
@@ -77,7 +79,7 @@ struct Registries::Impl {
 
   void add_version_hint(std::string_view text, Error& failure) const;
 
-  const World world;
+  const Dependencies dependencies;
   const Git git;
   const wasm::ModuleFiles modules;
   const ConfiguredRegistries configured;
@@ -96,14 +98,15 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
   PackageRef resolved = PackageRef(reference).anchored(working_directory());
   const Path& path = std::get<LocalRef>(resolved.form()).path;
   std::optional<PackageTree> kustomization;
-  if (!world.is_unpacked && may_be_kustomize(manner.engine) && world.files.is_directory(reference.path)) {
-    MIST_TRY(kustomization, read_local_kustomization(world.files, reference.path));
+  if (!dependencies.is_unpacked && may_be_kustomize(manner.engine) &&
+      dependencies.files.is_directory(reference.path)) {
+    MIST_TRY(kustomization, read_local_kustomization(dependencies.files, reference.path));
   }
   std::optional<PackageContent> content;
   if (kustomization) {
     content = *std::move(kustomization);
   } else {
-    MIST_TRY(content, read_local(world.files, modules, reference.path));
+    MIST_TRY(content, read_local(dependencies.files, modules, reference.path));
   }
   const crypto::Digest digest = digest_of(*content);
   std::string origin = path.string();
@@ -141,7 +144,7 @@ void Registries::Impl::add_version_hint(std::string_view text, Error& failure) c
   failure.hint = fmt::format("add a version: {}", join(package->second, ", "));
 }
 
-Registries::Registries(World world) : impl_(std::make_unique<Impl>(std::move(world))) {}
+Registries::Registries(Dependencies dependencies) : impl_(std::make_unique<Impl>(std::move(dependencies))) {}
 Registries::~Registries() = default;
 
 Result<PackageRef> Registries::parse(std::string_view text) const {
@@ -150,7 +153,7 @@ Result<PackageRef> Registries::parse(std::string_view text) const {
   Error& failure = reference.error();
   const bool may_be_path = !text.empty() && text.size() < 4096 && text.find('\0') == std::string_view::npos &&
                            text.find("://") == std::string_view::npos;
-  if (may_be_path && impl_->world.files.exists(Path(text)))
+  if (may_be_path && impl_->dependencies.files.exists(Path(text)))
     failure.hint =
         fmt::format("did you mean ./{}? A local path begins with ./, ../ or /", escape_controls(text));
   else if (may_be_path)

@@ -47,7 +47,7 @@ struct PackageVersions {
 
 class Registries {
  public:
-  struct World {
+  struct Dependencies {
     FileSystem& files;
     ProcessRunner& processes;
     EventSink& events;
@@ -60,7 +60,7 @@ class Registries {
     bool is_unpacked = false;
   };
 
-  explicit Registries(World world);
+  explicit Registries(Dependencies dependencies);
   Registries(const Registries&) = delete;
   Registries& operator=(const Registries&) = delete;
   ~Registries();

@@ -16,13 +16,13 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::RegistryWorld;
+using testing::RegistryFixture;
 using testing::WatchedRunner;
 
 constexpr const char* kFile = "examples/ns/ns-0.1.2.mist-pack.wasm";
 constexpr const char* kReference = "r/examples/ns:0.1.2";
 
-class GitRegistry : public RegistryWorld {
+class GitRegistry : public RegistryFixture {
  protected:
   void SetUp() override {
     upstream.put(kFile, "module 0.1.2");
@@ -690,7 +690,7 @@ TEST_F(GitRegistry, AGitReferenceToACommitNeedsTheNetworkOnce) {
   EXPECT_EQ(runner.count, 0);
 }
 
-class DirectoryRegistryTest : public RegistryWorld {
+class DirectoryRegistryTest : public RegistryFixture {
  protected:
   void SetUp() override {
     put(kFile, "module 0.1.2");
@@ -771,7 +771,7 @@ TEST_F(DirectoryRegistryTest, AStateThatCannotBeWrittenOnlyWarns) {
   EXPECT_THAT(events.messages, ElementsAre(HasSubstr("not recorded")));
 }
 
-TEST_F(RegistryWorld, ReadsLocalPackages) {
+TEST_F(RegistryFixture, ReadsLocalPackages) {
   ASSERT_TRUE(files.write(temp.path() / "m.wasm", "bytes").ok());
   const auto fetched = fetch((temp.path() / "x" / ".." / "m.wasm").string());
   EXPECT_FALSE(fetched.ok());  // x isn't there

@@ -84,14 +84,14 @@ Result<bool> fits_as_helm(const std::string& range, std::string_view version) {
   return number.ok() && parsed.contains_as_helm(*number);
 }
 
-SubchartSource::SubchartSource(World world, Path chart)
-    : world_(std::move(world)), chart_(std::move(chart)) {}
+SubchartSource::SubchartSource(Dependencies dependencies, Path chart)
+    : dependencies_(std::move(dependencies)), chart_(std::move(chart)) {}
 
 Result<ChartDependency> SubchartSource::resolved(ChartDependency wanted) const {
   const std::string& repository = wanted.repository;
   if (const auto name = known_name(repository)) {
-    const auto found = std::ranges::find(world_.repositories, *name, &HelmRepository::name);
-    if (found == world_.repositories.end())
+    const auto found = std::ranges::find(dependencies_.repositories, *name, &HelmRepository::name);
+    if (found == dependencies_.repositories.end())
       return error(ErrorKind::NotFound, "the dependency {} names the repository {}, which is not known here",
                    wanted.name, escape_controls(repository))
           .with_hint(fmt::format("`helm repo add {} URL` names it, or write its URL into Chart.yaml",
@@ -120,10 +120,10 @@ Result<const ChartFiles*> SubchartSource::directory(const ChartDependency& depen
       const Path path = repository.substr(kFile.size());
       reference = PackageRef(LocalRef{(path.is_absolute() ? path : chart_ / path).lexically_normal()});
     } else {
-      if (world_.keyring != nullptr) return no_provenance(dependency);
+      if (dependencies_.keyring != nullptr) return no_provenance(dependency);
       MIST_TRY(reference, PackageRef::parse(repository));
     }
-    MIST_TRY(Fetched fetched, world_.registries.fetch(*reference, context)
+    MIST_TRY(Fetched fetched, dependencies_.registries.fetch(*reference, context)
                                   .in(fmt::format("while fetching the dependency {}", dependency.name)));
     auto* const tree = std::get_if<PackageTree>(&fetched.content);
     if (tree == nullptr)
@@ -133,13 +133,13 @@ Result<const ChartFiles*> SubchartSource::directory(const ChartDependency& depen
 }
 
 http::Transport& SubchartSource::web() {
-  std::call_once(web_made_, [this] { web_ = world_.transport(); });
+  std::call_once(web_made_, [this] { web_ = dependencies_.transport(); });
   return *web_;
 }
 
 Result<const ChartIndex*> SubchartSource::index(const std::string& repository, const Context& context) {
   return indexes_.get(repository, [&]() -> Result<ChartIndex> {
-    MIST_TRY(ChartServer server, server_of(repository, world_.repositories, world_.plain));
+    MIST_TRY(ChartServer server, server_of(repository, dependencies_.repositories, dependencies_.plain));
     return ChartIndex::fetch(web(), std::move(server), context);
   });
 }
@@ -149,7 +149,7 @@ Result<std::string> SubchartSource::newest_tag(const ChartDependency& wanted, co
   if (SemVer::parse_lenient(wanted.version).ok()) return wanted.version;
   MIST_TRY(const SemVerRange range, SemVerRange::parse(wanted.version.empty() ? "*" : wanted.version));
   MIST_TRY(const oci::Repository repository, oci::Repository::parse(oci_place(wanted)));
-  MIST_TRY(OciSource* const source, world_.registries.oci_source());
+  MIST_TRY(OciSource* const source, dependencies_.registries.oci_source());
   MIST_TRY(const std::vector<std::string> tags, source->tags(repository, context));
   for (const std::string& tag : oci::newest_first(oci::fixed_versions(tags))) {
     std::string version = oci::version_of_tag(tag);
@@ -176,9 +176,10 @@ Result<std::string> SubchartSource::newest(const ChartDependency& wanted, const 
 
 Result<Fetched> SubchartSource::fetched_from_oci(const PackageRef& reference, const MayKeep& may_keep,
                                                  const Context& context) {
-  if (world_.keyring == nullptr) return world_.registries.fetch(reference, context, {}, may_keep);
+  if (dependencies_.keyring == nullptr)
+    return dependencies_.registries.fetch(reference, context, {}, may_keep);
   MIST_TRY(VerifiedPackage verified,
-           world_.registries.fetch_verified(reference, world_.keyring, context, {}, may_keep));
+           dependencies_.registries.fetch_verified(reference, dependencies_.keyring, context, {}, may_keep));
   MIST_TRY_VOID(std::move(verified.verdict.judged));
   return std::move(verified.package);
 }
@@ -214,7 +215,7 @@ Result<oci::Reference> SubchartSource::oci_reference(const ChartServer& server,
   if (server.leads == LeadsTo::Anywhere) return there;
   const std::string address = fmt::format("https://{}/", oci::api_host(there.repository.host));
   MIST_TRY(const bool is_limited, judged_hop({.repository = server.url}, server.url, address));
-  MIST_TRY(const std::set<std::string> configured, world_.registries.configured_hosts());
+  MIST_TRY(const std::set<std::string> configured, dependencies_.registries.configured_hosts());
   there.repository.public_only = is_limited && !configured.contains(there.repository.host_name());
   return there;
 }
@@ -231,14 +232,14 @@ Result<std::string> SubchartSource::from_repository(const ChartIndex& index, con
       if (manifest) digests.push_back(*manifest);
       MIST_TRY_VOID(check_index_digest(version, digests));
       // --verify is held there already.
-      MIST_TRY_VOID(
-          world_.registries.checked_archive({index.server(), version, archive}, web(), nullptr, context));
+      MIST_TRY_VOID(dependencies_.registries.checked_archive({index.server(), version, archive}, web(),
+                                                             nullptr, context));
       return {};
     };
     return from_oci(there, check, context);
   }
   MIST_TRY(DownloadedChart chart, index.download(web(), version, context));
-  return world_.registries.checked_archive(std::move(chart), web(), world_.keyring, context);
+  return dependencies_.registries.checked_archive(std::move(chart), web(), dependencies_.keyring, context);
 }
 
 Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, const Context& context) {

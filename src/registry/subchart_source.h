@@ -33,7 +33,7 @@ struct PackedSubchart {
 
 class SubchartSource {
  public:
-  struct World {
+  struct Dependencies {
     Registries& registries;
     std::function<std::unique_ptr<http::Transport>()> transport;  ///< asked for when a repository is needed
     std::vector<HelmRepository> repositories = {};
@@ -43,7 +43,7 @@ class SubchartSource {
     std::shared_ptr<const trust::Keyring> keyring = {};
   };
   /// `chart` is the directory of the chart that asks.
-  SubchartSource(World world, Path chart);
+  SubchartSource(Dependencies dependencies, Path chart);
 
   /// With the URL in place of a repository's name. NotFound: this machine has no such name; Invalid: nothing
   /// that a repository may be.
@@ -75,7 +75,7 @@ class SubchartSource {
                                       const Context& context);
   http::Transport& web();
 
-  World world_;
+  Dependencies dependencies_;
   Path chart_;
   std::once_flag web_made_;
   std::unique_ptr<http::Transport> web_;

@@ -31,7 +31,7 @@ TEST(SubmoduleUrl, IsResolvedAsGitDoes) {
     EXPECT_THAT(resolved("https://h.example/a", bad), HasSubstr("error: ")) << bad;
 }
 
-class Submodules : public testing::RegistryWorld {
+class Submodules : public testing::RegistryFixture {
  protected:
   // A gitlink, without the checks of `git submodule add`.
   void link(const testing::Upstream& into, const std::string& path, const std::string& commit) {

@@ -34,7 +34,8 @@ struct Asked {
 };
 
 struct Drawn {
-  std::string clock = {};  ///< RFC 3339: what the package was told the time is; empty: that of the birth
+  std::string clock =
+      {};  ///< RFC 3339: what the package was told the time is; empty: that of the first install
   Rotations rotations = {};
   bool unnamed = false;                   ///< it drew random bytes without a name
   std::vector<std::string> secrets = {};  ///< names of those that it asked for, ascending

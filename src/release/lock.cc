@@ -12,10 +12,10 @@ namespace {
 
 struct AnchorMoved {};  // the fact of that error
 
-Lock new_lock(const LockWorld& world, const LockOptions& options) {
-  const WallTime now = world.clock.now();
+Lock new_lock(const LockDependencies& dependencies, const LockOptions& options) {
+  const WallTime now = dependencies.clock.now();
   return {.holder = options.holder,
-          .token = world.random.token(8),
+          .token = dependencies.random.token(8),
           .operation = options.operation,
           .acquired = format_time(now),
           .renewed = format_micro_time(now),
@@ -28,15 +28,15 @@ Duration term_of(const Lock& lock) {
                               std::chrono::minutes(10));
 }
 
-bool is_dead(const LockWorld& world, const Lock& lock) {
-  return world.life && world.life(lock.process) == ProcessLife::Dead;
+bool is_dead(const LockDependencies& dependencies, const Lock& lock) {
+  return dependencies.life && dependencies.life(lock.process) == ProcessLife::Dead;
 }
 
 // The holder that is waited for, and for how long where that is known: one that died on this machine is
 // silent for its term and no longer.
-std::string waiting_words(const LockWorld& world, const Anchor& anchor) {
+std::string waiting_words(const LockDependencies& dependencies, const Anchor& anchor) {
   const Lock& lock = *anchor.lock;
-  if (is_dead(world, lock))
+  if (is_dead(dependencies, lock))
     return fmt::format("waiting {} for the lock of {}: {} (\"{}\") is dead", format_age(term_of(lock)),
                        anchor.id.display(), lock.holder, lock.operation);
   return fmt::format("waiting for the lock of {} (held by {}, \"{}\")", anchor.id.display(), lock.holder,
@@ -52,30 +52,30 @@ Error held_by(const ReleaseId& id, const Lock& lock) {
 
 // Follows the anchor until it is unlocked, or silent for a whole term (then it may be taken), or `max_wait`
 // is over. Returns the anchor to lock; Conflict when the holder lives on.
-Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptions& options,
+Result<Anchor> await_free(const LockDependencies& dependencies, Anchor anchor, const LockOptions& options,
                           const Context& context) {
   if (!anchor.lock) return anchor;
   const Duration their_term = term_of(*anchor.lock);
   // A renewal time that looks old (whatever the clocks) makes a dead holder likely: worth one term of
   // waiting.
   const std::string stale_before = format_micro_time(
-      world.clock.now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
+      dependencies.clock.now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
   // So does one of a time that is yet to come.
   const std::string not_yet = format_micro_time(
-      world.clock.now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
+      dependencies.clock.now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
   const std::string& renewed = anchor.lock->renewed;
-  const bool looks_dead = renewed < stale_before || renewed > not_yet || is_dead(world, *anchor.lock);
+  const bool looks_dead = renewed < stale_before || renewed > not_yet || is_dead(dependencies, *anchor.lock);
   if (!looks_dead && options.max_wait == Duration::zero()) return held_by(anchor.id, *anchor.lock);
 
-  Activity waiting(world.events, waiting_words(world, anchor));
+  Activity waiting(dependencies.events, waiting_words(dependencies, anchor));
   const SteadyTime give_up =
-      world.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(
-                                     std::max<Duration>(options.max_wait, their_term + their_term / 4));
+      dependencies.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(std::max<Duration>(
+                                            options.max_wait, their_term + their_term / 4));
   while (true) {
     // One silent term: watch the anchor until its lock changes or the term is over. Its holder may be another
     // one by now, with another term. Writes of others to the Secret are no sign of the holder.
     const Duration term = term_of(*anchor.lock);
-    const Duration left = give_up - world.clock.steady_now();
+    const Duration left = give_up - dependencies.clock.steady_now();
     if (left <= Duration::zero()) return held_by(anchor.id, *anchor.lock);
     const std::optional<Lock> seen = anchor.lock;
     bool changed = false, present = false;
@@ -83,7 +83,7 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     only_anchor.ns = anchor.id.ns;
     only_anchor.field_selector = "metadata.name=" + apply::anchor_name(anchor.id);
     only_anchor.metadata_only = true;
-    const Status watched = world.client.watch(
+    const Status watched = dependencies.client.watch(
         Store::secrets(), only_anchor,
         [&](const kube::WatchEvent& event) {
           // A Bookmark ends a listing: an anchor that was not in it is gone.
@@ -97,11 +97,12 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
     if (!watched.ok() && watched.error().kind != ErrorKind::Timeout) return watched.error();
     MIST_TRY_VOID(context.check());
     if (!changed && left < term) return held_by(anchor.id, *anchor.lock);
-    MIST_TRY(std::optional<Anchor> next, world.store.read_anchor(anchor.id, context));
+    MIST_TRY(std::optional<Anchor> next, dependencies.store.read_anchor(anchor.id, context));
     if (!changed && next && next->lock == seen) {
-      world.events.warn(fmt::format(
+      dependencies.events.warn(fmt::format(
           "taking over the lock of {}: {} {}", anchor.id.display(), seen->holder,
-          is_dead(world, *seen) ? "is dead" : fmt::format("has been silent for {}", format_age(term))));
+          is_dead(dependencies, *seen) ? "is dead"
+                                       : fmt::format("has been silent for {}", format_age(term))));
       return *std::move(next);
     }
     // Freed or gone: what the caller looked at is out of date, so it must look again.
@@ -113,9 +114,9 @@ Result<Anchor> await_free(const LockWorld& world, Anchor anchor, const LockOptio
 }
 
 // The anchor, if it carries `lock` itself: the write that took it succeeded, only its answer was lost.
-Result<std::optional<Anchor>> own_lock(const LockWorld& world, const ReleaseId& id, const Lock& lock,
-                                       const Context& context) {
-  MIST_TRY(std::optional<Anchor> now, world.store.read_anchor(id, context));
+Result<std::optional<Anchor>> own_lock(const LockDependencies& dependencies, const ReleaseId& id,
+                                       const Lock& lock, const Context& context) {
+  MIST_TRY(std::optional<Anchor> now, dependencies.store.read_anchor(id, context));
   if (now && (!now->lock || now->lock->token != lock.token)) now.reset();
   return now;
 }
@@ -126,18 +127,18 @@ bool was_stopped(const Error& failure) {
 
 // The write that was to take the lock was cut off, and may have arrived all the same: nobody would renew what
 // it took, and everybody would wait for it. `undo` gives back an anchor that carries the lock.
-void give_back_unseen(const LockWorld& world, const ReleaseId& id, const Lock& lock,
+void give_back_unseen(const LockDependencies& dependencies, const ReleaseId& id, const Lock& lock,
                       const std::function<Status(Anchor&, const Context&)>& undo) {
-  constexpr int kLooksForIt = 3;  // the server may be about to do it
+  constexpr int kAttempts = 3;  // the server may be about to do it
   const Context brief = Context().with_timeout(std::chrono::seconds(5));
-  for (int look = 0; look < kLooksForIt; ++look) {
-    if (look > 0) world.clock.sleep(std::chrono::milliseconds(50), {});
-    auto ours = own_lock(world, id, lock, brief);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) dependencies.clock.sleep(std::chrono::milliseconds(50), {});
+    auto ours = own_lock(dependencies, id, lock, brief);
     if (!ours.ok()) return;  // it ends with its term
     if (!*ours) continue;
     if (const Status undone = undo(**ours, brief); !undone.ok())
-      world.events.warn(fmt::format("release {} stays locked for {}: {}", id.display(),
-                                    format_age(term_of(lock)), undone.error().to_line()));
+      dependencies.events.warn(fmt::format("release {} stays locked for {}: {}", id.display(),
+                                           format_age(term_of(lock)), undone.error().to_line()));
     return;
   }
 }
@@ -153,41 +154,41 @@ Error as_anchor_moved(Error failure) {
 
 bool anchor_moved(const Error& failure) { return failure.detail<AnchorMoved>() != nullptr; }
 
-ReleaseLock::ReleaseLock(const LockWorld& world, Anchor anchor, Lock lock, Duration term, BootTime asked,
-                         const Context& context)
-    : world_(world),
+ReleaseLock::ReleaseLock(const LockDependencies& dependencies, Anchor anchor, Lock lock, Duration term,
+                         BootTime asked, const Context& context)
+    : dependencies_(dependencies),
       term_(term),
-      unanswered_before_(world.client.unanswered_writes()),
+      unanswered_before_(dependencies.client.unanswered_writes()),
       parent_(context),
       anchor_(std::move(anchor)),
       lock_(std::move(lock)),
       renewed_at_(asked),
-      right_(std::make_shared<Right>(world.clock, renewed_at_ + right(), anchor_.id.display())) {
+      right_(std::make_shared<Right>(dependencies.clock, renewed_at_ + right(), anchor_.id.display())) {
   parent_stop_.emplace(context.stop(), [this] { stop_writing_.request_stop(); });
   renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
 }
 
-Result<std::optional<Lock>> ReleaseLock::await_silence(const LockWorld& world, Anchor anchor,
+Result<std::optional<Lock>> ReleaseLock::await_silence(const LockDependencies& dependencies, Anchor anchor,
                                                        const LockOptions& options, const Context& context) {
-  MIST_TRY(const Anchor free, await_free(world, std::move(anchor), options, context));
+  MIST_TRY(const Anchor free, await_free(dependencies, std::move(anchor), options, context));
   return free.lock;
 }
 
-Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor anchor,
+Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockDependencies dependencies, Anchor anchor,
                                                          const LockOptions& options, const Context& context) {
-  const Lock lock = new_lock(world, options);
+  const Lock lock = new_lock(dependencies, options);
   anchor.lock = lock;
   const ReleaseId id = anchor.id;
-  const BootTime asked = world.clock.boot_now();
-  auto created = world.store.create_anchor(std::move(anchor), context);
+  const BootTime asked = dependencies.clock.boot_now();
+  auto created = dependencies.store.create_anchor(std::move(anchor), context);
   if (!created.ok()) {
     const ErrorKind kind = created.error().kind;
     if (was_stopped(created.error()))
-      give_back_unseen(world, id, lock, [&](const Anchor& ours, const Context& brief) {
-        return world.store.delete_anchor(ours, brief);
+      give_back_unseen(dependencies, id, lock, [&](const Anchor& ours, const Context& brief) {
+        return dependencies.store.delete_anchor(ours, brief);
       });
     if (kind != ErrorKind::Retryable && kind != ErrorKind::Conflict) return std::move(created).error();
-    MIST_TRY(std::optional<Anchor> ours, own_lock(world, id, lock, context));
+    MIST_TRY(std::optional<Anchor> ours, own_lock(dependencies, id, lock, context));
     if (!ours && kind == ErrorKind::Conflict)
       return as_anchor_moved(
           error(ErrorKind::Conflict, "release {} was installed by somebody else just now", id.display()));
@@ -195,44 +196,44 @@ Result<std::unique_ptr<ReleaseLock>> ReleaseLock::create(LockWorld world, Anchor
     created = *std::move(ours);
   }
   return std::unique_ptr<ReleaseLock>(
-      new ReleaseLock(world, *std::move(created), lock, options.term, asked, context));
+      new ReleaseLock(dependencies, *std::move(created), lock, options.term, asked, context));
 }
 
-Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockWorld world, Anchor anchor, AnchorChange change,
-                                                          const LockOptions& options,
+Result<std::unique_ptr<ReleaseLock>> ReleaseLock::acquire(LockDependencies dependencies, Anchor anchor,
+                                                          AnchorChange change, const LockOptions& options,
                                                           const Context& context) {
   Anchor free = std::move(anchor);
   if (free.lock && options.silent_lock != free.lock) {
     const std::optional<Lock> looked_at = free.lock;
     const Head head = free.head;
-    MIST_TRY(free, await_free(world, std::move(free), options, context));
+    MIST_TRY(free, await_free(dependencies, std::move(free), options, context));
     // Its holder wrote on after the caller had looked.
     if (free.lock != looked_at || !(free.head == head))
       return as_anchor_moved(
           error(ErrorKind::Conflict, "release {} changed while waiting for its lock", free.id.display()));
   }
-  const Lock lock = new_lock(world, options);
+  const Lock lock = new_lock(dependencies, options);
   change.lock = std::optional<Lock>(lock);
-  const BootTime asked = world.clock.boot_now();
-  Status taken = world.store.change_anchor(free, change, context);
+  const BootTime asked = dependencies.clock.boot_now();
+  Status taken = dependencies.store.change_anchor(free, change, context);
   if (!taken) {
     const ErrorKind kind = taken.error().kind;
     if (was_stopped(taken.error()))
-      give_back_unseen(world, free.id, lock, [&](Anchor& ours, const Context& brief) {
-        return world.store.change_anchor(
+      give_back_unseen(dependencies, free.id, lock, [&](Anchor& ours, const Context& brief) {
+        return dependencies.store.change_anchor(
             ours, {.head = {}, .lock = std::optional<Lock>(), .group_kinds = {}, .additional_namespaces = {}},
             brief);
       });
     if (kind == ErrorKind::NotFound)
       return as_anchor_moved(std::move(taken).error());  // uninstalled meanwhile
     if (kind != ErrorKind::Conflict && kind != ErrorKind::Retryable) return std::move(taken).error();
-    MIST_TRY(std::optional<Anchor> ours, own_lock(world, free.id, lock, context));
+    MIST_TRY(std::optional<Anchor> ours, own_lock(dependencies, free.id, lock, context));
     if (!ours && kind == ErrorKind::Retryable) return std::move(taken).error();
     if (!ours) return as_anchor_moved(std::move(taken).error());
     free = *std::move(ours);
   }
   return std::unique_ptr<ReleaseLock>(
-      new ReleaseLock(world, std::move(free), lock, options.term, asked, context));
+      new ReleaseLock(dependencies, std::move(free), lock, options.term, asked, context));
 }
 
 ReleaseLock::~ReleaseLock() {
@@ -249,8 +250,8 @@ ReleaseLock::~ReleaseLock() {
   if (const Status unlocked = change_locked(
           {.head = {}, .lock = std::optional<Lock>(), .group_kinds = {}, .additional_namespaces = {}}, brief);
       !unlocked.ok())
-    world_.events.warn(fmt::format("release {} stays locked for {}: {}", anchor_.id.display(),
-                                   format_age(term_), unlocked.error().to_line()));
+    dependencies_.events.warn(fmt::format("release {} stays locked for {}: {}", anchor_.id.display(),
+                                          format_age(term_), unlocked.error().to_line()));
 }
 
 Context ReleaseLock::context() const {
@@ -311,9 +312,9 @@ Status ReleaseLock::finish(AnchorChange change) {
 }
 
 void ReleaseLock::warn_of_late_writes() const {
-  world_.events.warn(fmt::format(
+  dependencies_.events.warn(fmt::format(
       "{} did not answer everything that it was asked, and may still do it: release {} stays locked for {}",
-      world_.client.describe(), anchor_.id.display(), format_age(term_)));
+      dependencies_.client.describe(), anchor_.id.display(), format_age(term_)));
 }
 
 void ReleaseLock::drop() {
@@ -336,9 +337,9 @@ bool ReleaseLock::was_written(const AnchorChange& change, const Anchor& now) con
 // more.
 Status ReleaseLock::change_locked(const AnchorChange& change, const Context& context) {
   for (int attempt = 0; attempt < 4; ++attempt) {
-    Status changed = world_.store.change_anchor(anchor_, change, context);
+    Status changed = dependencies_.store.change_anchor(anchor_, change, context);
     if (changed.ok() || changed.error().kind != ErrorKind::Conflict) return changed;
-    MIST_TRY(std::optional<Anchor> now, world_.store.read_anchor(anchor_.id, context));
+    MIST_TRY(std::optional<Anchor> now, dependencies_.store.read_anchor(anchor_.id, context));
     if (now && was_written(change, *now)) {
       anchor_ = *std::move(now);
       return {};
@@ -364,17 +365,17 @@ Status ReleaseLock::change_locked(const AnchorChange& change, const Context& con
 void ReleaseLock::renew(const std::stop_token& stop) {
   Duration pause = term_ / 3;
   std::string failure;
-  while (world_.clock.sleep(pause, stop)) {
+  while (dependencies_.clock.sleep(pause, stop)) {
     const std::scoped_lock guard(mutex_);
     if (!held_ || lost_ || stop.stop_requested()) return;
-    const BootTime began = world_.clock.boot_now();
+    const BootTime began = dependencies_.clock.boot_now();
     const Duration left = renewed_at_ + right() - began;
     if (left <= Duration::zero())
       return lose(failure.empty()
                       ? fmt::format("nothing ran here for {}: this process was stopped, or its machine",
                                     format_age(began - renewed_at_))
                       : failure);
-    lock_.renewed = format_micro_time(world_.clock.now());
+    lock_.renewed = format_micro_time(dependencies_.clock.now());
     // A try may not outlive our own right: a taker's term began no earlier than our last success.
     const Status renewed = change_locked(
         {.head = {}, .lock = std::optional<Lock>(lock_), .group_kinds = {}, .additional_namespaces = {}},
@@ -388,7 +389,7 @@ void ReleaseLock::renew(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return;
     failure = "it could not be renewed: " + renewed.error().to_line();
-    const Duration remaining = renewed_at_ + right() - world_.clock.boot_now();
+    const Duration remaining = renewed_at_ + right() - dependencies_.clock.boot_now();
     if (lost_ || remaining <= Duration::zero()) return lose(lost_ ? loss_ : failure);
     pause = std::min<Duration>(term_ / 3, remaining);
   }
@@ -398,7 +399,7 @@ void ReleaseLock::lose(std::string why) {
   lost_ = true;
   loss_ = std::move(why);
   stop_writing_.request_stop();
-  world_.events.warn(
+  dependencies_.events.warn(
       fmt::format("stopped writing: the lock of {} could not be renewed", anchor_.id.display()));
 }
 

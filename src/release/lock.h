@@ -36,8 +36,8 @@ struct LockOptions {
   std::optional<Lock> silent_lock = {};
 };
 
-/// The parts of the world that every lock needs. Plain references; they outlive the lock.
-struct LockWorld {
+/// The services that every lock needs. Plain references; they outlive the lock.
+struct LockDependencies {
   Store& store;
   kube::Client& client;
   Clock& clock;
@@ -54,17 +54,18 @@ class ReleaseLock {
   /// whole term, and returns it (nullopt: nobody has it). The holder no longer changes what is read after
   /// that, and acquire() with that lock doesn't wait again. Conflict with the holder's name when it lives on;
   /// anchor_moved(error) when it gave the lock back, or the anchor is gone.
-  static Result<std::optional<Lock>> await_silence(const LockWorld& world, Anchor anchor,
+  static Result<std::optional<Lock>> await_silence(const LockDependencies& dependencies, Anchor anchor,
                                                    const LockOptions& options, const Context& context);
 
   /// Makes the anchor, locked: the first install. anchor_moved(error) if it exists.
-  static Result<std::unique_ptr<ReleaseLock>> create(LockWorld world, Anchor anchor,
+  static Result<std::unique_ptr<ReleaseLock>> create(LockDependencies dependencies, Anchor anchor,
                                                      const LockOptions& options, const Context& context);
 
   /// Locks an anchor as it was read, writing `change` in the same request. Conflict with the holder's
   /// name when somebody living has it; anchor_moved(error) when it changed since it was read.
-  static Result<std::unique_ptr<ReleaseLock>> acquire(LockWorld world, Anchor anchor, AnchorChange change,
-                                                      const LockOptions& options, const Context& context);
+  static Result<std::unique_ptr<ReleaseLock>> acquire(LockDependencies dependencies, Anchor anchor,
+                                                      AnchorChange change, const LockOptions& options,
+                                                      const Context& context);
 
   ReleaseLock(const ReleaseLock&) = delete;
   ReleaseLock& operator=(const ReleaseLock&) = delete;
@@ -96,7 +97,7 @@ class ReleaseLock {
   void drop();
 
  private:
-  ReleaseLock(const LockWorld& world, Anchor anchor, Lock lock, Duration term, BootTime asked,
+  ReleaseLock(const LockDependencies& dependencies, Anchor anchor, Lock lock, Duration term, BootTime asked,
               const Context& context);
   void renew(const std::stop_token& stop);
   void lose(std::string why);  // mutex_ is held
@@ -108,13 +109,13 @@ class ReleaseLock {
 
     Status check() const;
   };
-  bool leaves_writes() const { return world_.client.unanswered_writes() != unanswered_before_; }
+  bool leaves_writes() const { return dependencies_.client.unanswered_writes() != unanswered_before_; }
   void warn_of_late_writes() const;                 // mutex_ is held
   Duration right() const { return term_ * 3 / 4; }  // how long a renewal lasts; the rest is a taker's margin
   Status change_locked(const AnchorChange& change, const Context& context);  // mutex_ is held
   bool was_written(const AnchorChange& change, const Anchor& now) const;     // mutex_ is held
 
-  LockWorld world_;
+  LockDependencies dependencies_;
   const Duration term_;
   const std::size_t unanswered_before_;
   Context parent_;

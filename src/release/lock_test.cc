@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 class LockTest : public ::testing::Test {
  protected:
-  LockWorld world() { return {store, cluster, clock, random, events}; }
+  LockDependencies dependencies() { return {store, cluster, clock, random, events}; }
   Anchor born() {
     Anchor anchor;
     anchor.id = {"default", "web"};
@@ -40,7 +40,7 @@ class LockTest : public ::testing::Test {
 };
 
 TEST_F(LockTest, CreateLocksAndFinishUnlocksInOneRequest) {
-  auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  auto lock = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
   EXPECT_EQ(now().lock->holder, "alice");
   cluster.clear_calls();
@@ -54,9 +54,9 @@ TEST_F(LockTest, CreateLocksAndFinishUnlocksInOneRequest) {
 }
 
 TEST_F(LockTest, SaysThatSomebodyLivingHasIt) {
-  const auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  const auto lock = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
-  const auto second = ReleaseLock::acquire(world(), now(), {}, options("bob"), Context());
+  const auto second = ReleaseLock::acquire(dependencies(), now(), {}, options("bob"), Context());
   ASSERT_FALSE(second.ok());
   EXPECT_NE(second.error().detail<LockHeld>(), nullptr);
   EXPECT_FALSE(anchor_moved(second.error()));
@@ -64,7 +64,7 @@ TEST_F(LockTest, SaysThatSomebodyLivingHasIt) {
 
 TEST_F(LockTest, DestructionUnlocks) {
   {
-    auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+    auto lock = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
   }
   EXPECT_FALSE(now().lock.has_value());
 }
@@ -74,7 +74,7 @@ TEST_F(LockTest, StaysWhereAWriteWasLeftUnanswered) {
   Head head;
   head.latest = 0;
   {
-    auto lock = ReleaseLock::create(world(), born(), options("alice", 100ms), Context());
+    auto lock = ReleaseLock::create(dependencies(), born(), options("alice", 100ms), Context());
     cluster.leave_unanswered();
     ASSERT_TRUE(
         (*lock)->finish({.head = head, .lock = {}, .group_kinds = {}, .additional_namespaces = {}}).ok());
@@ -83,43 +83,43 @@ TEST_F(LockTest, StaysWhereAWriteWasLeftUnanswered) {
   ASSERT_TRUE(now().lock.has_value());
   LockOptions patient = options("bob", 100ms);
   patient.max_wait = 60s;
-  const auto silent = ReleaseLock::await_silence(world(), now(), patient, Context());
+  const auto silent = ReleaseLock::await_silence(dependencies(), now(), patient, Context());
   ASSERT_TRUE(silent.ok()) << silent.error().to_line();
   patient.silent_lock = *silent;
   {
-    auto next = ReleaseLock::acquire(world(), now(), {}, patient, Context());
+    auto next = ReleaseLock::acquire(dependencies(), now(), {}, patient, Context());
     ASSERT_TRUE(next.ok()) << next.error().to_line();
     EXPECT_EQ(now().lock->holder, "bob");
     cluster.leave_unanswered();
   }
   EXPECT_TRUE(now().lock.has_value()) << "nobody finished it";
   {
-    patient.silent_lock = *ReleaseLock::await_silence(world(), now(), patient, Context());
-    auto last = ReleaseLock::acquire(world(), now(), {}, patient, Context());
+    patient.silent_lock = *ReleaseLock::await_silence(dependencies(), now(), patient, Context());
+    auto last = ReleaseLock::acquire(dependencies(), now(), {}, patient, Context());
   }
   EXPECT_FALSE(now().lock.has_value()) << "what earlier ones left does not count again";
 }
 
 TEST_F(LockTest, SecondCreateConflicts) {
-  auto first = ReleaseLock::create(world(), born(), options("alice"), Context());
-  EXPECT_EQ(ReleaseLock::create(world(), born(), options("bob"), Context()).error().kind,
+  auto first = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
+  EXPECT_EQ(ReleaseLock::create(dependencies(), born(), options("bob"), Context()).error().kind,
             ErrorKind::Conflict);
 }
 
 TEST_F(LockTest, OutdatedLookIsToldToLookAgain) {
   {
-    auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+    auto lock = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
   }
   const Anchor looked = now();
-  ASSERT_TRUE(ReleaseLock::acquire(world(), looked, {}, options("alice"), Context())
+  ASSERT_TRUE(ReleaseLock::acquire(dependencies(), looked, {}, options("alice"), Context())
                   .ok());  // and unlocked again at once
-  const auto late = ReleaseLock::acquire(world(), looked, {}, options("bob"), Context());
+  const auto late = ReleaseLock::acquire(dependencies(), looked, {}, options("bob"), Context());
   ASSERT_FALSE(late.ok());
   EXPECT_TRUE(anchor_moved(late.error()));
 }
 
 TEST_F(LockTest, LivingHolderIsWaitedForWhenAsked) {
-  auto first = ReleaseLock::create(world(), born(), options("alice", 300ms), Context());
+  auto first = ReleaseLock::create(dependencies(), born(), options("alice", 300ms), Context());
   LockOptions patient = options("bob", 300ms);
   patient.max_wait = 60s;
   const Anchor looked = now();
@@ -127,15 +127,15 @@ TEST_F(LockTest, LivingHolderIsWaitedForWhenAsked) {
     std::this_thread::sleep_for(400ms);
     first->reset();
   });
-  const auto second = ReleaseLock::acquire(world(), looked, {}, patient, Context());
+  const auto second = ReleaseLock::acquire(dependencies(), looked, {}, patient, Context());
   // The anchor that was read is out of date by then: the caller reads it again, and gets the lock.
   ASSERT_FALSE(second.ok());
   EXPECT_TRUE(anchor_moved(second.error())) << second.error().to_line();
-  EXPECT_TRUE(ReleaseLock::acquire(world(), now(), {}, patient, Context()).ok());
+  EXPECT_TRUE(ReleaseLock::acquire(dependencies(), now(), {}, patient, Context()).ok());
 }
 
 TEST_F(LockTest, SilentHolderLosesItToATakerAndStopsWriting) {
-  auto first = ReleaseLock::create(world(), born(), options("alice", 2s), Context());
+  auto first = ReleaseLock::create(dependencies(), born(), options("alice", 2s), Context());
   const Context writing = (*first)->context();
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb == "patch" && call.user == "mistctl")
@@ -167,7 +167,7 @@ TEST_F(LockTest, AHolderThatDiedOnThisMachineIsWaitedForAndNamedAsDead) {
                         .term_ms = 300,
                         .process = "boot/ns/1/2"};
   ASSERT_TRUE(store.create_anchor(abandoned, Context()).ok());
-  const auto refused = ReleaseLock::await_silence(world(), now(), options("bob"), Context());
+  const auto refused = ReleaseLock::await_silence(dependencies(), now(), options("bob"), Context());
   ASSERT_FALSE(refused.ok()) << "of a holder that may live nobody waits for the end";
   class Words final : public EventSink {
    public:
@@ -206,7 +206,7 @@ TEST_F(LockTest, WhoTookOverIsNotTakenForItsSilentPredecessor) {
   alice.silent_lock = looked.lock;
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "watch" || call.user != "bob" || taken.exchange(true)) return std::nullopt;
-    auto lock = ReleaseLock::acquire(world(), looked, {}, alice, Context());
+    auto lock = ReleaseLock::acquire(dependencies(), looked, {}, alice, Context());
     if (lock.ok()) alices = *std::move(lock);
     return std::nullopt;
   });
@@ -237,7 +237,7 @@ TEST_F(LockTest, WhatOthersWriteToTheAnchorIsNoSignOfItsHolder) {
       std::this_thread::sleep_for(20ms);
     }
   });
-  const auto lock = ReleaseLock::acquire(world(), looked, {}, options("bob"), Context());
+  const auto lock = ReleaseLock::acquire(dependencies(), looked, {}, options("bob"), Context());
   annotates.request_stop();
   annotates.join();
   EXPECT_GT(writes, 3);
@@ -246,7 +246,7 @@ TEST_F(LockTest, WhatOthersWriteToTheAnchorIsNoSignOfItsHolder) {
   LockOptions bob = options("bob");
   bob.silent_lock = looked.lock;
   if (!lock.ok()) {
-    EXPECT_TRUE(ReleaseLock::acquire(world(), now(), {}, bob, Context()).ok());
+    EXPECT_TRUE(ReleaseLock::acquire(dependencies(), now(), {}, bob, Context()).ok());
   }
 }
 
@@ -259,7 +259,7 @@ TEST_F(LockTest, AHolderWhoseClockIsAheadIsWaitedForOneTerm) {
                         .renewed = "2999-01-01T00:00:00.000000Z",
                         .term_ms = 300};
   ASSERT_TRUE(store.create_anchor(abandoned, Context()).ok());
-  const auto lock = ReleaseLock::acquire(world(), now(), {}, options("bob"), Context());
+  const auto lock = ReleaseLock::acquire(dependencies(), now(), {}, options("bob"), Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
   EXPECT_EQ(now().lock->holder, "bob");
 }
@@ -273,12 +273,12 @@ TEST_F(LockTest, ASilentHolderIsWaitedForOnlyOnce) {
                         .renewed = "2026-01-01T00:00:00.000000Z",
                         .term_ms = 300};
   ASSERT_TRUE(store.create_anchor(abandoned, Context()).ok());
-  const auto silent = ReleaseLock::await_silence(world(), now(), options("bob"), Context());
+  const auto silent = ReleaseLock::await_silence(dependencies(), now(), options("bob"), Context());
   ASSERT_TRUE(silent.ok()) << silent.error().to_line();
   cluster.clear_calls();
   LockOptions bob = options("bob");
   bob.silent_lock = *silent;
-  ASSERT_TRUE(ReleaseLock::acquire(world(), now(), {}, bob, Context()).ok());
+  ASSERT_TRUE(ReleaseLock::acquire(dependencies(), now(), {}, bob, Context()).ok());
   EXPECT_EQ(cluster.count("watch"), 0u);
 }
 
@@ -341,13 +341,13 @@ TEST_F(LockTest, AMachineThatSleptWhileItDeletedRecordsDeletesNoMore) {
 // The client sends the write again, and by then the next one has the lock.
 TEST_F(LockTest, AFinishWhoseAnswerWasLostIsDoneThoughSomebodyLocksBeforeItIsSentAgain) {
   for (const int deployed : {0, -1}) {
-    auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+    auto lock = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
     ASSERT_TRUE(lock.ok()) << lock.error().to_line();
     std::unique_ptr<ReleaseLock> next;
     bool sent = false;
     cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
       if (call.verb != "patch" || std::exchange(sent, true)) return std::nullopt;
-      auto locked = ReleaseLock::acquire(world(), now(), {}, options("bob"), Context());
+      auto locked = ReleaseLock::acquire(dependencies(), now(), {}, options("bob"), Context());
       EXPECT_TRUE(locked.ok());
       if (locked.ok()) next = *std::move(locked);
       return error(ErrorKind::Conflict, "the object has been modified");
@@ -376,22 +376,23 @@ TEST_F(LockTest, WhatWasTakenByAWriteThatWasCutOffIsGivenBack) {
     cut.clear();
     return error(ErrorKind::Cancelled, "stopped on request");
   });
-  const auto created = ReleaseLock::create(world(), born(), options("alice"), Context());
+  const auto created = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
   ASSERT_FALSE(created.ok());
   EXPECT_EQ(created.error().kind, ErrorKind::Cancelled);
   EXPECT_FALSE(cluster.has("Secret", "default", "mistletoe.web"));
 
-  ASSERT_TRUE(ReleaseLock::create(world(), born(), options("alice"), Context()).ok());  // and given back
+  ASSERT_TRUE(
+      ReleaseLock::create(dependencies(), born(), options("alice"), Context()).ok());  // and given back
   const auto looked = store.read_anchor({"default", "web"}, Context());
   cut = "patch";
-  const auto taken = ReleaseLock::acquire(world(), **looked, {}, options("alice"), Context());
+  const auto taken = ReleaseLock::acquire(dependencies(), **looked, {}, options("alice"), Context());
   ASSERT_FALSE(taken.ok());
   EXPECT_EQ(taken.error().kind, ErrorKind::Cancelled);
   EXPECT_FALSE((*store.read_anchor({"default", "web"}, Context()))->lock);
 }
 
 TEST_F(LockTest, AnAnchorThatASuccessorLockedIsNotDeletedByARequestThatComesLate) {
-  auto lock = ReleaseLock::create(world(), born(), options("alice"), Context());
+  auto lock = ReleaseLock::create(dependencies(), born(), options("alice"), Context());
   ASSERT_TRUE(lock.ok()) << lock.error().to_line();
   const Anchor mine = (*lock)->anchor();
   Anchor there = mine;

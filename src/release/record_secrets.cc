@@ -12,7 +12,7 @@ namespace mist::release {
 namespace {
 
 // The things that are sealed.
-constexpr std::string_view kBirthSeal = "birth", kHeadSeal = "head", kRevisionSeal = "record",
+constexpr std::string_view kFixedInputsSeal = "birth", kHeadSeal = "head", kRevisionSeal = "record",
                            kInventorySeal = "inventory";
 
 // A server takes 256 KiB of annotations, keys and values of an object together. Head, lock and what others
@@ -103,14 +103,14 @@ Anchor anchor_from_metadata(const Value& object) {
 }
 
 // An anchor's data: what its release was born with.
-Value birth_data(const Seals& seals, const ReleaseId& id, const SecretString& seed,
-                 const std::string& clock) {
+Value fixed_inputs_data(const Seals& seals, const ReleaseId& id, const SecretString& seed,
+                        const std::string& clock) {
   Value data = Value::object({{"seed", base64_encode(seed.reveal())}, {"clock", base64_encode(clock)}});
   if (!seals.has_key()) return data;
   const std::string first = fmt::to_string(seals.first());
   data.set("key", base64_encode(seals.key().reveal()));
   data.set("sealedFrom", base64_encode(first));
-  data.set("seal", base64_encode(seals.make(kBirthSeal, id.display(), {seed.reveal(), clock, first})));
+  data.set("seal", base64_encode(seals.make(kFixedInputsSeal, id.display(), {seed.reveal(), clock, first})));
   return data;
 }
 
@@ -118,11 +118,12 @@ namespace {
 
 // Why seed and clock can't be had; null: they can. Without their seal nobody can say either from which
 // revision on there are seals.
-const char* read_birth(Anchor& anchor, const Value& secret) {
+const char* read_fixed_inputs(Anchor& anchor, const Value& secret) {
   std::string seed = decoded(secret, "seed"), clock = decoded(secret, "clock");
   if (seed.size() != 32 || !parse_time(clock)) return "its seed or its clock is missing";
-  if (anchor.seals.needed() && !anchor.seals.holds(decoded(secret, "seal"), kBirthSeal, anchor.id.display(),
-                                                   {seed, clock, fmt::to_string(anchor.seals.first())}))
+  if (anchor.seals.needed() &&
+      !anchor.seals.holds(decoded(secret, "seal"), kFixedInputsSeal, anchor.id.display(),
+                          {seed, clock, fmt::to_string(anchor.seals.first())}))
     return "its seed or its clock doesn't have the release's seal";
   anchor.seed = SecretString(std::move(seed));
   anchor.frozen_clock = std::move(clock);
@@ -157,7 +158,7 @@ Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id) {
     anchor.head_lost = true;
   if (anchor.seals.needed() && !anchor.seals.has_key())
     anchor.damage.emplace_back("the key of its seals is missing");
-  if (const char* damage = read_birth(anchor, secret)) {
+  if (const char* damage = read_fixed_inputs(anchor, secret)) {
     anchor.damage.emplace_back(damage);
     if (anchor.seals.has_key()) anchor.seals = Seals::with(anchor.seals.key(), 0);
   }

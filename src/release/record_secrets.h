@@ -18,7 +18,8 @@ Anchor anchor_from_metadata(const Value& object);
 /// Invalid, Conflict: it is not a Secret, or no record. Parts without their proper seal are damage.
 Result<Anchor> anchor_from_secret(const Value& secret, const ReleaseId& id);
 /// An anchor's data: seed and clock, and with a key that and their seal.
-Value birth_data(const Seals& seals, const ReleaseId& id, const SecretString& seed, const std::string& clock);
+Value fixed_inputs_data(const Seals& seals, const ReleaseId& id, const SecretString& seed,
+                        const std::string& clock);
 /// As a merge patch; the head with its seal.
 Value change_annotations(const Seals& seals, const ReleaseId& id, const AnchorChange& change);
 

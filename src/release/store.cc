@@ -216,7 +216,7 @@ Result<Anchor> Store::create_anchor(Anchor anchor, const Context& context) {
   if (of_tests)
     metadata.set("ownerReferences", Value::array({owner_reference(anchor.tests_of, anchor.tests_of_uid)}));
   else
-    object.set("data", birth_data(anchor.seals, anchor.id, anchor.seed, anchor.frozen_clock));
+    object.set("data", fixed_inputs_data(anchor.seals, anchor.id, anchor.seed, anchor.frozen_clock));
   object.set("metadata", std::move(metadata));
   MIST_TRY(const Value created,
            client_.create(secrets(), anchor.id.ns, object, context)
@@ -232,7 +232,7 @@ Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Co
                                    {"resourceVersion", anchor.resource_version},
                                    {"labels", anchor_labels(anchor.id)},
                                    {"annotations", change_annotations(seals, anchor.id, change)}})}});
-  if (change.seals) patch.set("data", birth_data(seals, anchor.id, anchor.seed, anchor.frozen_clock));
+  if (change.seals) patch.set("data", fixed_inputs_data(seals, anchor.id, anchor.seed, anchor.frozen_clock));
   MIST_TRY(const Value changed,
            client_.merge_patch(secret(anchor.id, apply::anchor_name(anchor.id)), patch, context)
                .in(fmt::format("while writing the record of release {}", anchor.id.display())));
@@ -245,10 +245,10 @@ Status Store::change_anchor(Anchor& anchor, const AnchorChange& change, const Co
   return {};
 }
 
-Status Store::put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
-                        const Context& context) {
+Status Store::put_fixed_inputs(const Anchor& anchor, const SecretString& seed, const std::string& clock,
+                               const Context& context) {
   const Value patch = Value::object({{"metadata", Value::object({{"uid", anchor.uid}})},
-                                     {"data", birth_data(anchor.seals, anchor.id, seed, clock)}});
+                                     {"data", fixed_inputs_data(anchor.seals, anchor.id, seed, clock)}});
   MIST_TRY_VOID(client_.merge_patch(secret(anchor.id, apply::anchor_name(anchor.id)), patch, context)
                     .in(fmt::format("while writing the record of release {}", anchor.id.display())));
   return {};

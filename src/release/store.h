@@ -64,8 +64,8 @@ class Store {
   /// Guarded by anchor.resource_version: Conflict when somebody else changed it since. Updates `anchor`.
   Status change_anchor(Anchor& anchor, const AnchorChange& change, const Context& context);
   /// Seed and clock, for an anchor that lost them; sealed if it has a key. Under the lock.
-  Status put_birth(const Anchor& anchor, const SecretString& seed, const std::string& clock,
-                   const Context& context);
+  Status put_fixed_inputs(const Anchor& anchor, const SecretString& seed, const std::string& clock,
+                          const Context& context);
   /// Of the lock's holder: Conflict if the lock in it isn't that of `anchor` any more.
   Status delete_anchor(const Anchor& anchor, const Context& context);
 

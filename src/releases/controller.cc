@@ -30,7 +30,7 @@ void prune(Value& object) {
   if (Value* const metadata = object.find("metadata")) metadata->erase("managedFields");
 }
 
-// The facts that a look depends on, beside what it reads.
+// The facts that a reconciliation depends on, beside what it reads.
 struct Wish {
   std::string uid;
   std::int64_t generation = 0;
@@ -49,13 +49,13 @@ Wish wish_of(const Value& object) {
 
 class Controller::State {
  public:
-  State(World world, operator_::Metrics& metrics, Scope scope, int looks)
-      : world_(std::move(world)),
+  State(Dependencies dependencies, operator_::Metrics& metrics, Scope scope, int workers)
+      : dependencies_(std::move(dependencies)),
         metrics_(metrics),
         scope_(std::move(scope)),
-        looks_(looks),
-        queue_(world_.clock),
-        keeper_(world_) {}
+        workers_(workers),
+        queue_(dependencies_.clock),
+        reconciler_(dependencies_) {}
 
   Status run(const Context& context) {
     MIST_TRY(const std::optional<kube::ResourceInfo> kind, served_kind(context));
@@ -64,19 +64,21 @@ class Controller::State {
       // Its thread waits for the lock before it uses the informer.
       const std::lock_guard lock(mutex_);
       informer_ = std::make_unique<kube::Informer>(
-          world_.client, *kind, kube::ListOptions{.ns = scope_.ns, .label_selector = scope_.selector}, prune,
-          [this](const std::optional<Key>& key) { changed(key); }, world_.clock, world_.events);
+          dependencies_.client, *kind, kube::ListOptions{.ns = scope_.ns, .label_selector = scope_.selector},
+          prune, [this](const std::optional<Key>& key) { changed(key); }, dependencies_.clock,
+          dependencies_.events);
     }
-    world_.events.info(scope_.ns.empty() ? "watching Releases of all namespaces"
-                                         : fmt::format("watching Releases in namespace {}", scope_.ns));
+    dependencies_.events.info(scope_.ns.empty()
+                                  ? "watching Releases of all namespaces"
+                                  : fmt::format("watching Releases in namespace {}", scope_.ns));
     {
       // Which of two Releases is the older one isn't known before.
       std::unique_lock lock(mutex_);
       synced_.wait(lock, context.stop(), [this] { return is_synced_; });
     }
     std::vector<std::jthread> threads;
-    threads.reserve(static_cast<std::size_t>(looks_));
-    for (int i = 0; i < looks_; ++i)
+    threads.reserve(static_cast<std::size_t>(workers_));
+    for (int i = 0; i < workers_; ++i)
       threads.emplace_back([&] {
         while (const std::optional<Key> key = queue_.take(context.stop())) work(*key, context);
       });
@@ -93,35 +95,35 @@ class Controller::State {
 
   // The facts about a Release that are known beside the object.
   struct Kept {
-    std::optional<Wish> looked;               // as which it was looked at last
-    std::optional<SteadyTime> due;            // of the next look; nullopt: when something happens
+    std::optional<Wish> reconciled;           // as which it was reconciled last
+    std::optional<SteadyTime> due;            // of the next one; nullopt: when something happens
     bool woken = false;                       // what it waits for has changed
-    std::optional<Look> untold;               // the last one, of which the status is to be written once more
+    std::optional<Outcome> untold;            // the last one, of which the status is to be written once more
     std::optional<Unstored> unstored;         // the last status, if the server took none since
-    std::optional<Wish> in_hand;              // as which it is looked at now
-    std::stop_source stop{std::nostopstate};  // of that look
+    std::optional<Wish> in_hand;              // as which it is reconciled now
+    std::stop_source stop{std::nostopstate};  // of that
   };
 
   // nullopt: stopped.
   Result<std::optional<kube::ResourceInfo>> served_kind(const Context& context) {
     bool told = false;
     while (!context.stop().stop_requested()) {
-      auto kind = world_.client.resource_for({std::string(kGroup), std::string(kKind)}, std::string(kVersion),
-                                             context);
+      auto kind = dependencies_.client.resource_for({std::string(kGroup), std::string(kKind)},
+                                                    std::string(kVersion), context);
       if (kind.ok()) {
         // Says at once what is wrong with permissions.
-        MIST_TRY_VOID(world_.client.list(
+        MIST_TRY_VOID(dependencies_.client.list(
             *kind, {.ns = scope_.ns, .label_selector = scope_.selector, .metadata_only = true}, context));
         return std::optional(*std::move(kind));
       }
       if (kind.error().kind != ErrorKind::NotFound) return std::move(kind).error();
       if (!std::exchange(told, true))
-        world_.events.warn(
+        dependencies_.events.warn(
             "the cluster doesn't serve the kind Release yet: mistletoe-operator --crds | kubectl apply -f -");
       std::unique_lock lock(mutex_);
       synced_.wait_for(lock, context.stop(), kUnservedPause, [] { return false; });
       lock.unlock();
-      world_.client.invalidate_discovery();
+      dependencies_.client.invalidate_discovery();
     }
     return std::optional<kube::ResourceInfo>();
   }
@@ -148,14 +150,14 @@ class Controller::State {
     const auto kept = kept_.find(*key);
     if (kept == kept_.end() || !kept->second.in_hand) return;
     const Wish& in_hand = *kept->second.in_hand;
-    // One that goes is gone by the work of its look. Any other may be an operator's by now that selects other
-    // labels.
+    // One that goes is gone by the work of its reconciliation. Any other may be an operator's by now that
+    // selects other labels.
     if (object ? in_hand != wish_of(*object) : !in_hand.terminating) kept->second.stop.request_stop();
   }
 
-  static std::string why_not_ready(const Look& look) {
-    if (!look.status) return {};
-    const Value object = Value::object({{"status", *look.status}});
+  static std::string why_not_ready(const Outcome& outcome) {
+    if (!outcome.status) return {};
+    const Value object = Value::object({{"status", *outcome.status}});
     const Value* const ready = apimachinery::condition_of(object, "Ready");
     return ready == nullptr ? std::string() : std::string(ready->string_at("message"));
   }
@@ -172,26 +174,26 @@ class Controller::State {
     }
     Kept& kept = kept_[key];
     const Wish wish = wish_of(*object);
-    const SteadyTime now = world_.clock.steady_now();
+    const SteadyTime now = dependencies_.clock.steady_now();
     const bool is_woken = kept.woken && !kept.untold;
-    if (kept.looked == wish && !is_woken && (!kept.due || *kept.due > now)) {
+    if (kept.reconciled == wish && !is_woken && (!kept.due || *kept.due > now)) {
       if (kept.due) queue_.add(key, *kept.due - now);
       let_next_in(key.first);
       return queue_.put_back(key);
     }
-    // A look may wait for long; those of one namespace leave some to the others.
+    // A reconciliation may wait for long; those of one namespace leave some to the others.
     if (!has_room(key.first)) {
       std::deque<Key>& crowded = crowded_[key.first];
       if (std::ranges::find(crowded, key) == crowded.end()) crowded.push_back(key);
       return queue_.put_back(key);
     }
-    ++looks_of_[key.first];
+    ++running_of_[key.first];
     leave_crowd(key);
-    if (kept.looked && *kept.looked != wish) queue_.forgive(key);
-    // The findings of a look, such as how often an upgrade has failed, count for the next one.
+    if (kept.reconciled && *kept.reconciled != wish) queue_.forgive(key);
+    // The findings of a reconciliation, such as how often an upgrade has failed, count for the next one.
     if (kept.unstored && kept.unstored->uid == wish.uid) object->set("status", kept.unstored->status);
-    const std::optional<Look> untold =
-        kept.looked == wish ? std::exchange(kept.untold, {}) : std::optional<Look>();
+    const std::optional<Outcome> untold =
+        kept.reconciled == wish ? std::exchange(kept.untold, {}) : std::optional<Outcome>();
     kept.untold.reset();
     if (!untold) kept.woken = false;
     kept.in_hand = wish;
@@ -199,36 +201,37 @@ class Controller::State {
     const std::stop_token token = kept.stop.get_token();
     lock.unlock();
     const std::stop_callback whole(context.stop(), [source = kept.stop]() mutable { source.request_stop(); });
-    const Result<Look> look =
-        untold ? Result<Look>(*untold) : look_at(key, *object, context, context.with_stop(token));
-    const std::optional<Value> status = look.ok() ? to_be_written(key, wish, *look) : std::nullopt;
+    const Result<Outcome> outcome =
+        untold ? Result<Outcome>(*untold) : reconcile(key, *object, context, context.with_stop(token));
+    const std::optional<Value> status = outcome.ok() ? to_be_written(key, wish, *outcome) : std::nullopt;
     const Status told = status ? write(*object, *status, context) : Status();
     lock.lock();
-    if (--looks_of_[key.first] == 0) looks_of_.erase(key.first);
+    if (--running_of_[key.first] == 0) running_of_.erase(key.first);
     let_next_in(key.first);
     Kept& after = kept_[key];
     after.in_hand.reset();
     if (context.stop().stop_requested()) return;
-    if (!look.ok() && token.stop_requested()) {
-      // Overtaken: what is wanted now is looked at.
-      after.looked.reset();
+    if (!outcome.ok() && token.stop_requested()) {
+      // Overtaken: what is wanted now is reconciled.
+      after.reconciled.reset();
       queue_.add(key);
       return queue_.succeeded(key);
     }
-    if (!look.ok()) world_.events.warn(fmt::format("Release {}: {}", display(key), look.error().to_line()));
-    const Look done = look.ok() ? *look : Look{.failed = true};
-    after.looked = wish;
+    if (!outcome.ok())
+      dependencies_.events.warn(fmt::format("Release {}: {}", display(key), outcome.error().to_line()));
+    const Outcome done = outcome.ok() ? *outcome : Outcome{.failed = true};
+    after.reconciled = wish;
     after.due.reset();
     std::optional<Duration> again;
     if (!told) {
       // Somebody has to learn of it; others may wait for this one to be ready. Writing it again changes
       // nothing else.
-      world_.events.warn(told.error().to_line());
+      dependencies_.events.warn(told.error().to_line());
       const ErrorKind why = told.error().kind;
-      // A server that refuses it may refuse it for ever: the Release has to be looked at all the same, with
+      // A server that refuses it may refuse it for ever: the Release has to be reconciled all the same, with
       // the status that it should have.
       if (why == ErrorKind::Retryable || why == ErrorKind::Timeout) after.untold = done;
-      again = pause_after(Look{.failed = true, .wrote = done.wrote}, queue_.failed(key));
+      again = pause_after(Outcome{.failed = true, .wrote = done.wrote}, queue_.failed(key));
     } else if (done.failed) {
       again = pause_after(done, queue_.failed(key));
     } else {
@@ -236,39 +239,41 @@ class Controller::State {
       queue_.succeeded(key);
     }
     if (again) {
-      after.due = world_.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(*again);
+      after.due = dependencies_.clock.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(*again);
       queue_.add(key, *again);
     }
     // Since before the status was written.
     if (after.woken && !after.untold) queue_.add(key);
   }
 
-  // `ours` is stopped when the look is overtaken.
-  Result<Look> look_at(const Key& key, const Value& object, const Context& context, const Context& ours) {
-    const SteadyTime began = world_.clock.steady_now();
-    operator_::Span span = operator_::begin_trace(world_.traces, "look at Release");
+  // `ours` is stopped when the reconciliation is overtaken.
+  Result<Outcome> reconcile(const Key& key, const Value& object, const Context& context,
+                            const Context& ours) {
+    const SteadyTime began = dependencies_.clock.steady_now();
+    operator_::Span span = operator_::begin_trace(dependencies_.traces, "reconcile Release");
     span.set("k8s.namespace.name", key.first);
     span.set("mistletoe.release", key.second);
-    auto look = keeper_.look(
+    auto outcome = reconciler_.reconcile(
         object,
         {[this](const Key& other) { return informer_->get(other); },
          [this](const Value& about) { return elder(about); },
          [this](const Key& on, const Key& who) { wake_for(on, who); }},
         [&](const Value& status) {
           if (const Status told = write(object, status, context); !told)
-            world_.events.warn(told.error().to_line());
+            dependencies_.events.warn(told.error().to_line());
         },
         ours);
-    if (!look.ok()) span.fails(look.error().to_line());
-    if (look.ok() && look->failed) span.fails(why_not_ready(*look));
-    if (look.ok() || !ours.stop().stop_requested())
-      metrics_.reconciled("Release", look.ok() && !look->failed, world_.clock.steady_now() - began);
-    return look;
+    if (!outcome.ok()) span.fails(outcome.error().to_line());
+    if (outcome.ok() && outcome->failed) span.fails(why_not_ready(*outcome));
+    if (outcome.ok() || !ours.stop().stop_requested())
+      metrics_.reconciled("Release", outcome.ok() && !outcome->failed,
+                          dependencies_.clock.steady_now() - began);
+    return outcome;
   }
 
   // nullopt: what is stored is true.
-  std::optional<Value> to_be_written(const Key& key, const Wish& wish, const Look& look) {
-    if (look.status) return look.status;
+  std::optional<Value> to_be_written(const Key& key, const Wish& wish, const Outcome& outcome) {
+    if (outcome.status) return outcome.status;
     const std::lock_guard lock(mutex_);
     const std::optional<Unstored>& unstored = kept_[key].unstored;
     return unstored && unstored->uid == wish.uid ? std::optional(unstored->status) : std::nullopt;
@@ -276,12 +281,12 @@ class Controller::State {
 
   // With the lock. Where all Releases are of one namespace, there is nobody to leave any to.
   bool has_room(const std::string& ns) const {
-    const int share = scope_.ns.empty() ? std::max(1, looks_ / 4) : looks_;
-    const auto looks = looks_of_.find(ns);
-    return looks == looks_of_.end() || looks->second < static_cast<std::size_t>(share);
+    const int share = scope_.ns.empty() ? std::max(1, workers_ / 4) : workers_;
+    const auto running = running_of_.find(ns);
+    return running == running_of_.end() || running->second < static_cast<std::size_t>(share);
   }
 
-  // With the lock, whenever one of the namespace needs no look or has had it.
+  // With the lock, whenever one of the namespace needs no reconciliation or has had it.
   void let_next_in(const std::string& ns) {
     const auto crowded = crowded_.find(ns);
     if (crowded == crowded_.end() || !has_room(ns)) return;
@@ -312,7 +317,7 @@ class Controller::State {
   Status write(const Value& object, const Value& status, const Context& context) {
     const kube::ObjectRef ref{informer_->resource(), std::string(object.string_at({"metadata", "namespace"})),
                               std::string(object.string_at({"metadata", "name"}))};
-    auto written = write_status(world_.client, ref, operator_::identity(object), status, context);
+    auto written = write_status(dependencies_.client, ref, operator_::identity(object), status, context);
     const Key key{ref.ns, ref.name};
     if (written.ok()) {
       note_unstored(key, {});
@@ -335,33 +340,33 @@ class Controller::State {
 
   void tell_of_older_crd() {
     if (!is_crd_told_.exchange(true))
-      world_.events.warn(
+      dependencies_.events.warn(
           "the CRD of Releases is of an older operator, so their status says less: mistletoe-operator --crds "
           "| "
           "kubectl apply -f -");
   }
 
-  const World world_;
+  const Dependencies dependencies_;
   operator_::Metrics& metrics_;
   const Scope scope_;
-  const int looks_;
+  const int workers_;
   operator_::WorkQueue<Key> queue_;
-  const Keeper keeper_;
+  const Reconciler reconciler_;
   std::atomic<bool> is_crd_told_ = false;
   std::mutex mutex_;  // of what follows
   std::condition_variable_any synced_;
   bool is_synced_ = false;
   Claims claims_;
   std::map<Key, Kept> kept_;
-  // By namespace: looks that go on, and Releases that wait until one of these ends.
-  std::map<std::string, std::size_t> looks_of_;
+  // By namespace: reconciliations that go on, and Releases that wait until one of these ends.
+  std::map<std::string, std::size_t> running_of_;
   std::map<std::string, std::deque<Key>> crowded_;
   Waiting waiting_;
   std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
 };
 
-Controller::Controller(World world, operator_::Metrics& metrics, Scope scope, int looks)
-    : state_(std::make_unique<State>(std::move(world), metrics, std::move(scope), looks)) {}
+Controller::Controller(Dependencies dependencies, operator_::Metrics& metrics, Scope scope, int workers)
+    : state_(std::make_unique<State>(std::move(dependencies), metrics, std::move(scope), workers)) {}
 Controller::~Controller() = default;
 
 Status Controller::run(const Context& context) { return state_->run(context); }

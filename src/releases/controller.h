@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the Releases of a namespace, or of all, as they are wanted: a watch wakes it, and a few threads look
-// at one Release each at a time. A look that is overtaken by a change of its Release is stopped, so that
-// nobody waits for the timeout of what isn't wanted any more.
+// Keeps the Releases of a namespace, or of all, as they are wanted: a watch wakes it, and a few threads
+// reconcile one Release each at a time. A reconciliation that is overtaken by a change of its Release is
+// stopped, so that nobody waits for the timeout of what isn't wanted any more.
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "base/context.h"
 #include "kube/division.h"
 #include "operator/metrics.h"
-#include "releases/keeper.h"
+#include "releases/reconciler.h"
 
 namespace mist::releases {
 
@@ -18,12 +18,13 @@ class Controller {
   struct Scope {
     std::string ns;        ///< where Releases are; empty: everywhere
     std::string selector;  ///< of their labels; empty: all of them. Others don't exist for it
-    kube::Share share = kube::Share::all();  ///< of several replicas: those in these namespaces are looked at
+    kube::Share share =
+        kube::Share::all();  ///< of several replicas: those in these namespaces are reconciled
   };
   /// Why a Release is none of those of the scope, or may be none, and what to do about it; empty: it is one.
   static std::string why_not_kept(const Scope& scope, const Value& release);
-  /// `looks`: how many at once. All of `world` outlives this.
-  Controller(World world, operator_::Metrics& metrics, Scope scope, int looks);
+  /// `workers`: how many at once. All of `dependencies` outlives this.
+  Controller(Dependencies dependencies, operator_::Metrics& metrics, Scope scope, int workers);
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;

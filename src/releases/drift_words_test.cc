@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/api_refusal.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::releases {
 namespace {
@@ -30,7 +30,7 @@ spec:
     spec: {containers: [{name: x, image: x, envFrom: [{configMapRef: {name: extra}}]}]}
 )";
 
-class DriftWordsTest : public testing::ReleaseWorld {
+class DriftWordsTest : public testing::ReleaseFixture {
  protected:
   void SetUp() override { ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok()); }
 

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "encoding/set_path.h"
 #include "package/lookup_pattern.h"
-#include "reconcile/world.h"
+#include "reconcile/queries.h"
 
 namespace mist::releases {
 namespace {

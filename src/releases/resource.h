@@ -24,7 +24,7 @@ inline constexpr std::string_view kGroup = reconcile::kReleaseGroup;
 inline constexpr std::string_view kVersion = reconcile::kReleaseVersion;
 inline constexpr std::string_view kKind = reconcile::kReleaseKind;
 inline constexpr std::string_view kFinalizer = "mistletoe.dev/release";
-/// Any new value of it asks for another look now, and for new tries of what was given up.
+/// Any new value of it asks for another reconciliation now, and for new tries of what was given up.
 inline constexpr std::string_view kReconcileAnnotation = "mistletoe.dev/reconcile-at";
 
 /// The namespace and the name of a Release.

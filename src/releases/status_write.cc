@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kube/api_failure.h"
-#include "reconcile/world.h"
+#include "reconcile/queries.h"
 
 namespace mist::releases {
 

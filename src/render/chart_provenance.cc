@@ -60,10 +60,11 @@ trust::CheckProvenance provenance_checker(package::RendererOptions engines, Even
              const Context& context) { return engine->check(keyring, provenance, now, context); };
 }
 
-registry::Registries::World with_provenance(registry::Registries::World world,
-                                            const package::RendererOptions& engines) {
-  if (!world.check_provenance) world.check_provenance = provenance_checker(engines, world.events);
-  return world;
+registry::Registries::Dependencies with_provenance(registry::Registries::Dependencies dependencies,
+                                                   const package::RendererOptions& engines) {
+  if (!dependencies.check_provenance)
+    dependencies.check_provenance = provenance_checker(engines, dependencies.events);
+  return dependencies;
 }
 
 }  // namespace mist::render

@@ -11,8 +11,8 @@ namespace mist::render {
 /// Asks the engine, which starts with the first question. `events` outlives what is returned.
 trust::CheckProvenance provenance_checker(package::RendererOptions engines, EventSink& events);
 
-/// `world` with that, unless it has one.
-registry::Registries::World with_provenance(registry::Registries::World world,
-                                            const package::RendererOptions& engines);
+/// `dependencies` with that, unless it has one.
+registry::Registries::Dependencies with_provenance(registry::Registries::Dependencies dependencies,
+                                                   const package::RendererOptions& engines);
 
 }  // namespace mist::render

@@ -79,8 +79,9 @@ Error about_sources(const registry::PackageRef& parsed, Error failure) {
 
 }  // namespace
 
-Packages::Packages(World world)
-    : world_(std::move(world)), registries_(with_provenance(world_.registries, world_.engines)) {}
+Packages::Packages(Dependencies dependencies)
+    : dependencies_(std::move(dependencies)),
+      registries_(with_provenance(dependencies_.registries, dependencies_.engines)) {}
 
 Result<package::Source> Packages::fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                                  const Context& context) {
@@ -94,15 +95,15 @@ Result<package::Source> Packages::fetch(std::string_view reference, std::string 
                                         const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
   MIST_TRY(Found first, read_verified(parsed, std::move(engine), context));
-  MIST_TRY(package::Source source, completed(std::move(first), world_.locked, context));
+  MIST_TRY(package::Source source, completed(std::move(first), dependencies_.locked, context));
   // Paths among its dependencies are relative to its directory. An unpacked package may name none.
   std::string directory;
   const auto* const local = std::get_if<registry::LocalRef>(&parsed.form());
-  if (local != nullptr && !world_.registries.is_unpacked) {
+  if (local != nullptr && !dependencies_.registries.is_unpacked) {
     const Path path = std::filesystem::absolute(local->path).lexically_normal();
     directory = (std::filesystem::is_directory(path) ? path : path.parent_path()).string();
   }
-  const DependencyRules rules{.recorded = recorded, .lock = {}, .locked = world_.locked, .update = {}};
+  const DependencyRules rules{.recorded = recorded, .lock = {}, .locked = dependencies_.locked, .update = {}};
   Status resolved = resolve_dependencies(source, directory, rules, *this, context);
   if (!resolved) return std::move(resolved).error().with_detail(NamedElsewhere{});
   return source;
@@ -192,12 +193,13 @@ Result<Packages::Found> Packages::read_verified(const registry::PackageRef& pars
                                                 const Context& context) {
   verified_.clear();
   const auto check = [&](const registry::Fetched& fetched) -> Result<bool> {
-    if (world_.deployed != nullptr) MIST_TRY_VOID(check_deployed_version(*world_.deployed, parsed, fetched));
+    if (dependencies_.deployed != nullptr)
+      MIST_TRY_VOID(check_deployed_version(*dependencies_.deployed, parsed, fetched));
     return true;
   };
-  if (world_.keyring == nullptr) return read(parsed, std::move(engine), context, check);
+  if (dependencies_.keyring == nullptr) return read(parsed, std::move(engine), context, check);
   MIST_TRY(registry::VerifiedPackage verified,
-           registries_.fetch_verified(parsed, world_.keyring, context, engine, check));
+           registries_.fetch_verified(parsed, dependencies_.keyring, context, engine, check));
   MIST_TRY_VOID(std::move(verified.verdict.judged));
   MIST_TRY_VOID(check(verified.package));
   verified_ = std::move(verified.verdict.proofs);
@@ -260,12 +262,12 @@ Result<std::vector<resolve::LockedRemote>> Packages::remotes(const registry::Pac
 
 Result<std::vector<resolve::LockedRemote>> Packages::complete(Found& found, const resolve::LockFile* lock,
                                                               bool locked, const Context& context) {
-  package::Renderer renderer(world_.engines, world_.registries.events);
+  package::Renderer renderer(dependencies_.engines, dependencies_.registries.events);
   const formats::FindMissing missing = [&](const package::Source& source, const Context& asked) {
     return renderer.missing(source, asked);
   };
-  auto fetched = formats::fetch_remote_bases({registries_, missing, world_.transport, found.is_local,
-                                              found.origin, world_.remote_bases, lock, locked},
+  auto fetched = formats::fetch_remote_bases({registries_, missing, dependencies_.transport, found.is_local,
+                                              found.origin, dependencies_.remote_bases, lock, locked},
                                              found.source, context);
   if (!fetched) return std::move(fetched).error().with_detail(NamedElsewhere{});
   return fetched;

@@ -30,8 +30,8 @@ struct NamedElsewhere {};
 class Packages final : private PackageFinder {
  public:
   /// Everything impure; what it refers to outlives the packages.
-  struct World {
-    registry::Registries::World registries;
+  struct Dependencies {
+    registry::Registries::Dependencies registries;
     /// Asked for when a kustomization names a file by its URL, or a chart.
     std::function<std::unique_ptr<http::Transport>()> transport;
     package::RendererOptions engines;  ///< of the engine that says what a kustomization names
@@ -43,7 +43,7 @@ class Packages final : private PackageFinder {
     /// Conflict (deployed_version.h), and nothing of them is remembered. Null: that doesn't matter.
     const release::PackageInfo* deployed = nullptr;
   };
-  explicit Packages(World world);
+  explicit Packages(Dependencies dependencies);
 
   /// `reference`: of a registry (oci:// too), or a path that begins with ./, ../ or /. `engine`: what renders
   /// a directory, instead of what its files tell; empty: that. Errors: those of Registries, of
@@ -51,7 +51,7 @@ class Packages final : private PackageFinder {
   Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context) {
     return fetch(reference, std::move(engine), nullptr, context);
   }
-  /// The proofs by which `World::keyring` signed the chart that was fetched last.
+  /// The proofs by which `Dependencies::keyring` signed the chart that was fetched last.
   const std::vector<trust::Proof>& verified() const { return verified_; }
   /// The same for a release, which keeps the versions of what its package calls. Conflict too when a
   /// version's bytes changed.
@@ -105,7 +105,7 @@ class Packages final : private PackageFinder {
   Result<std::vector<resolve::LockedRemote>> complete(Found& found, const resolve::LockFile* lock,
                                                       bool locked, const Context& context);
 
-  World world_;
+  Dependencies dependencies_;
   registry::Registries registries_;
   std::vector<trust::Proof> verified_;
   std::optional<std::set<std::string>> trusted_hosts_;  // as trust_only has them; nothing: all

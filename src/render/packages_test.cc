@@ -37,7 +37,7 @@ class PackagesOfThisMachine : public ::testing::Test {
     return at.string();
   }
   Result<package::Source> fetch(const std::string& reference, bool is_unpacked) {
-    registry::Registries::World registries{files, processes, events, paths, clock};
+    registry::Registries::Dependencies registries{files, processes, events, paths, clock};
     registries.is_unpacked = is_unpacked;
     Packages packages({.registries = std::move(registries), .transport = {}, .engines = {}});
     return packages.fetch(reference, {}, Context());

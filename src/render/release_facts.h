@@ -9,7 +9,7 @@
 namespace mist::render {
 
 /// Drawn once, when a release is born, and kept: with it, rendering is a function of its inputs.
-struct Birth {
+struct FixedInputs {
   SecretString seed;         ///< 32 bytes
   std::string frozen_clock;  ///< RFC 3339
   /// package::RenderRequest::charts_share_seed of a release that has no revision yet.
@@ -18,7 +18,7 @@ struct Birth {
 
 struct ReleaseFacts {
   release::ReleaseId id;
-  Birth birth;
+  FixedInputs fixed;
   int revision = 0;  ///< the number that this render gets
   /// Both outlive the call that they are given to. Null: there is none.
   const release::Revision* deployed = nullptr;

@@ -59,7 +59,7 @@ struct Job {
   Cluster cluster;
   LookupScope scope;
   RenderRequest request;
-  WallTime birth;
+  WallTime first_clock;
   std::set<apimachinery::ObjectKey> to_be_taken = {};      // LookupAnswer::to_be_taken of all answers
   std::optional<package::Capabilities> capabilities = {};  // as the cluster said when it was first asked
 
@@ -88,7 +88,7 @@ struct Job {
     RenderRequest varied = asking(context);
     varied.quiet = true;
     varied.rotations = variant.rotations;
-    varied.clock = birth;
+    varied.clock = first_clock;
     MIST_TRY_VOID(set_clock(varied, variant.clock));
     if (variant.other_seed) {
       varied.seed = other_seed(varied.seed);
@@ -136,7 +136,7 @@ LookupGrants granted(const RenderChoices& choices, const release::Revision* stor
 // one before it drew something, so how it would have drawn counts.
 bool charts_share_seed(const ReleaseFacts& release) {
   const release::Revision* const before = release.deployed != nullptr ? release.deployed : release.stored;
-  if (before == nullptr) return release.birth.charts_share_seed;
+  if (before == nullptr) return release.fixed.charts_share_seed;
   return !before->drawn.own_chart_seeds;
 }
 
@@ -165,10 +165,10 @@ Result<RenderRequest> render_request(const ReleaseFacts& release, Value values) 
   request.release_name = release.id.name;
   request.release_namespace = release.id.ns;
   request.user_values = std::move(values);
-  const std::string& seed = release.birth.seed.reveal();
+  const std::string& seed = release.fixed.seed.reveal();
   std::ranges::copy(std::as_bytes(std::span(seed)).first(std::min(seed.size(), request.seed.size())),
                     request.seed.begin());
-  const auto clock = parse_time(release.birth.frozen_clock);
+  const auto clock = parse_time(release.fixed.frozen_clock);
   if (!clock)
     return error(ErrorKind::Internal,
                  "the record of release {} has lost its seed and clock, so nothing can be "
@@ -201,7 +201,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   if (choices.skip_schema_validation) request.engine_options.set(package::kSkipSchemaOption, true);
   if (const auto* assumed = std::get_if<AssumedCluster>(&cluster_))
     package::assume_cluster(request, assumed->kube_version, assumed->api_versions);
-  const WallTime birth = request.clock;
+  const WallTime first_clock = request.clock;
   RenderedRelease result{};
   result.lookups = granted(choices, release.stored);
   result.drawn.rotations = request.rotations =
@@ -217,7 +217,7 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                                        .adopt = choices.adopt,
                                                        .take_over_from = choices.take_over_from},
                                              .request = std::move(request),
-                                             .birth = birth});
+                                             .first_clock = first_clock});
   MIST_TRY(package::Rendered rendered, renderer_->render(*job->source, job->asking(context), context));
   rendered.looked_up.insert(secret_answers.begin(), secret_answers.end());
   if (choices.exports) {

@@ -47,7 +47,7 @@ struct RenderChoices {
   bool revoke_lookup = false;                             ///< instead of those that the release has
   bool adopt = false;                                     ///< LookupScope::adopt
   std::optional<release::ReleaseId> take_over_from = {};  ///< LookupScope::take_over_from
-  /// RFC 3339, or empty: that of the release's birth. Nothing: as the deployed revision has it.
+  /// RFC 3339, or empty: that of the release's first install. Nothing: as the deployed revision has it.
   std::optional<std::string> clock = {};
   RotateSecrets rotate = {};
   bool skip_schema_validation = false;  ///< of charts

@@ -29,7 +29,7 @@ class ReleaseRenderers : public ::testing::Test {
   testing::FakeCluster cluster;
   release::Revision deployed;
   ReleaseFacts facts{.id = {"shop", "web"},
-                     .birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"}};
+                     .fixed = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"}};
 };
 
 TEST_F(ReleaseRenderers, WhatWasRenderedOutlivesItsRendererAndSource) {
@@ -122,10 +122,10 @@ TEST_F(ReleaseRenderers, AnApiThatDoesNotAnswerStaysServedAndIsNamed) {
 TEST(RenderRequests, ChartsDrawAsTheyDidForTheRelease) {
   release::Revision before;
   ReleaseFacts facts{.id = {"shop", "web"},
-                     .birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"}};
+                     .fixed = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"}};
   const auto shared = [&] { return render_request(facts, Value::object())->charts_share_seed; };
   EXPECT_FALSE(shared()) << "a new release";
-  facts.birth.charts_share_seed = true;
+  facts.fixed.charts_share_seed = true;
   EXPECT_TRUE(shared()) << "a new release of an older seed file";
   facts.deployed = facts.stored = &before;
   EXPECT_TRUE(shared()) << "it drew nothing, and a revision before it may have";
@@ -153,9 +153,9 @@ TEST_F(ReleaseRenderers, ChartsDrawInOneWayAlsoAfterARevisionThatDrewNothing) {
 
 TEST(RenderRequests, SayWhatTheReleaseIs) {
   ReleaseFacts facts{
-      .id = {"shop", "web"}, .birth = {SecretString(std::string(32, 's')), "never"}, .revision = 3};
+      .id = {"shop", "web"}, .fixed = {SecretString(std::string(32, 's')), "never"}, .revision = 3};
   EXPECT_FALSE(render_request(facts, Value::object()).ok()) << "a damaged record";
-  facts.birth.frozen_clock = "2026-01-02T03:04:05Z";
+  facts.fixed.frozen_clock = "2026-01-02T03:04:05Z";
   const auto request = render_request(facts, Value::object());
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(request->release_namespace, "shop");

@@ -22,9 +22,10 @@ namespace mist::render {
 
 /// How a package is rendered once more.
 struct RenderVariant {
-  bool other_seed = false;       ///< and another clock too, where the clock isn't that of the release's birth
+  bool other_seed =
+      false;  ///< and another clock too, where the clock isn't that of the release's first install
   release::Rotations rotations;  ///< instead of the render's own
-  std::string clock = {};        ///< RFC 3339, instead of the render's own; empty: that of the birth
+  std::string clock = {};        ///< RFC 3339, instead of the render's own; empty: that of the first install
 };
 
 /// Renders the same package with the same values, without a word to the user.
@@ -46,7 +47,7 @@ struct RenderedRelease {
   /// Options of a recorded revision that hold beside those given now; null: none.
   encoding::Value recorded_options = {};
   /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the release's.
-  std::optional<Birth> birth = {};
+  std::optional<FixedInputs> fixed = {};
   release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` empty
   std::map<std::string, SecretString> secrets = {};  ///< by name: what it asked its host for
   /// package::values_of_secrets() of what it looked up.

@@ -18,10 +18,11 @@ class WantedReleases : public ::testing::Test {
     stored.package.reference = folder.string();
   }
   WantedRelease release(Wanted wanted) {
-    return {std::make_shared<Packages>(Packages::World{{files, processes, events, paths, clock}, {}, {}}),
-            {std::make_shared<package::Renderer>(package::RendererOptions{}, events), AssumedCluster{}},
-            std::move(wanted),
-            events};
+    return {
+        std::make_shared<Packages>(Packages::Dependencies{{files, processes, events, paths, clock}, {}, {}}),
+        {std::make_shared<package::Renderer>(package::RendererOptions{}, events), AssumedCluster{}},
+        std::move(wanted),
+        events};
   }
   Result<RenderedRelease> rendered(Wanted wanted) {
     WantedRelease one = release(std::move(wanted));
@@ -43,7 +44,7 @@ class WantedReleases : public ::testing::Test {
       "/usr/bin/mistctl");
   release::Revision stored;
   ReleaseFacts facts{.id = {"shop", "web"},
-                     .birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"},
+                     .fixed = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"},
                      .stored = &stored};
 };
 

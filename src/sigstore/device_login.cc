@@ -30,20 +30,21 @@ constexpr Duration kSlower = std::chrono::seconds(5);
 
 class Login {
  public:
-  Login(const LoginWorld& world, const std::string& issuer, std::string_view client, const Context& context)
-      : world_(world),
+  Login(const LoginDependencies& dependencies, const std::string& issuer, std::string_view client,
+        const Context& context)
+      : dependencies_(dependencies),
         issuer_(issuer),
         client_(client),
         context_(context),
-        verifier_(world.random.token(kVerifierBytes)) {}
+        verifier_(dependencies.random.token(kVerifierBytes)) {}
 
   Result<IdentityToken> run() {
     MIST_TRY_VOID(find_endpoints());
     MIST_TRY_VOID(ask_for_code());
-    world_.show(shown_);
-    const SteadyTime end = world_.clock.steady_now() + shown_.valid;
-    while (world_.clock.steady_now() < end) {
-      if (!world_.clock.sleep(interval_, context_.stop())) break;
+    dependencies_.show(shown_);
+    const SteadyTime end = dependencies_.clock.steady_now() + shown_.valid;
+    while (dependencies_.clock.steady_now() < end) {
+      if (!dependencies_.clock.sleep(interval_, context_.stop())) break;
       MIST_TRY_VOID(context_.check());
       MIST_TRY(std::optional<IdentityToken> token, ask_for_token());
       if (token) return *std::move(token);
@@ -59,7 +60,7 @@ class Login {
                                 .headers = {{"Accept", "application/json"}},
                                 .repeat = http::Repeat::Safe,
                                 .response_limit = kMaxAnswerBytes};
-    MIST_TRY(const http::Response response, world_.transport.send(request, context_).in(frame()));
+    MIST_TRY(const http::Response response, dependencies_.transport.send(request, context_).in(frame()));
     if (response.status != kAnswered)
       return error(kind_of_status(response.status), "the issuer {} doesn't say how to log in", issuer_)
           .with_because(fmt::format("{} answers with status {}", request.url, response.status))
@@ -132,7 +133,7 @@ class Login {
         .headers = {{"Content-Type", "application/x-www-form-urlencoded"}, {"Accept", "application/json"}},
         .body = http::query_of(form),
         .response_limit = kMaxAnswerBytes};
-    return world_.transport.send(request, context_).in(frame());
+    return dependencies_.transport.send(request, context_).in(frame());
   }
 
   std::string frame() const { return fmt::format("while logging in at {}", issuer_); }
@@ -184,7 +185,7 @@ class Login {
   static constexpr const char* kOtherWay =
       "get a token in another way, and name it with --identity-token FILE";
 
-  const LoginWorld& world_;
+  const LoginDependencies& dependencies_;
   const std::string& issuer_;
   const std::string client_;
   const Context& context_;
@@ -197,9 +198,9 @@ class Login {
 
 }  // namespace
 
-Result<IdentityToken> log_in(const LoginWorld& world, const std::string& issuer, std::string_view client,
-                             const Context& context) {
-  return Login(world, issuer, client, context).run();
+Result<IdentityToken> log_in(const LoginDependencies& dependencies, const std::string& issuer,
+                             std::string_view client, const Context& context) {
+  return Login(dependencies, issuer, client, context).run();
 }
 
 }  // namespace mist::sigstore

@@ -24,7 +24,7 @@ struct DeviceCode {
   Duration valid{};
 };
 
-struct LoginWorld {
+struct LoginDependencies {
   http::Transport& transport;
   Clock& clock;
   Random& random;
@@ -35,7 +35,7 @@ struct LoginWorld {
 /// `client`: what this program is known by there, for which the token is. Errors: Forbidden (refused),
 /// Timeout (nobody confirmed it in time), Invalid (an issuer without such a login, answers that can't be
 /// understood), Cancelled, of Transport.
-Result<IdentityToken> log_in(const LoginWorld& world, const std::string& issuer, std::string_view client,
-                             const Context& context);
+Result<IdentityToken> log_in(const LoginDependencies& dependencies, const std::string& issuer,
+                             std::string_view client, const Context& context);
 
 }  // namespace mist::sigstore

@@ -41,13 +41,14 @@ Status can_prove_time(const ChosenServices& services, const trust::TrustRoot& ro
 
 }  // namespace
 
-Result<KeylessSigner> KeylessSigner::open(World world, ChosenServices services,
+Result<KeylessSigner> KeylessSigner::open(Dependencies dependencies, ChosenServices services,
                                           std::shared_ptr<const trust::TrustRoot> root,
                                           const IdentityToken& token, const Context& context) {
   MIST_TRY_VOID(can_prove_time(services, *root));
-  crypto::PrivateKey key = new_key(world.random);
+  crypto::PrivateKey key = new_key(dependencies.random);
   const Service& authority = services.authority;
-  MIST_TRY(IssuedChain issued, SigningServices(world.transport).certificate(authority, token, key, context));
+  MIST_TRY(IssuedChain issued,
+           SigningServices(dependencies.transport).certificate(authority, token, key, context));
   const auto accepted = [&]() -> Result<trust::Identity> {
     MIST_TRY(const crypto::SigningCertificate certificate,
              crypto::SigningCertificate::parse(issued.certificate));
@@ -66,8 +67,8 @@ Result<KeylessSigner> KeylessSigner::open(World world, ChosenServices services,
                        : "the trust root (trusted_root.json) and the signing configuration must be of the "
                          "same Sigstore");
   }
-  return KeylessSigner(world, std::move(services), std::move(root), std::move(key), *std::move(identity),
-                       std::move(issued));
+  return KeylessSigner(dependencies, std::move(services), std::move(root), std::move(key),
+                       *std::move(identity), std::move(issued));
 }
 
 Error KeylessSigner::unaccepted(const Error& why) const {
@@ -76,7 +77,7 @@ Error KeylessSigner::unaccepted(const Error& why) const {
   if (certificate)
     clocks = fmt::format("the certificate is valid from {} to {}, and this machine's clock shows {}",
                          format_time(certificate->not_before), format_time(certificate->not_after),
-                         format_time(world_.clock.now()));
+                         format_time(dependencies_.clock.now()));
   return error(ErrorKind::Invalid,
                "the signature that was made can't be verified, so it is not sent to the registry")
       .with_because(why.to_line())
@@ -87,7 +88,7 @@ Error KeylessSigner::unaccepted(const Error& why) const {
 }
 
 Result<std::string> KeylessSigner::sign(std::string_view statement, const Context& context) const {
-  const SigningServices ask(world_.transport);
+  const SigningServices ask(dependencies_.transport);
   const std::string message = oci::statement_message(statement);
   const SignedStatement is{.statement = std::string(statement),
                            .signature = key_.sign(message),

@@ -23,7 +23,7 @@ namespace mist::sigstore {
 
 class KeylessSigner {
  public:
-  struct World {
+  struct Dependencies {
     http::Transport& transport;
     const Clock& clock;
     Random& random;
@@ -31,7 +31,7 @@ class KeylessSigner {
 
   /// Gets the certificate. Errors: Forbidden (refused), Invalid (an entry of Rekor 2 without a timestamp that
   /// the trust root knows; a certificate that it doesn't accept), of SigningServices.
-  static Result<KeylessSigner> open(World world, ChosenServices services,
+  static Result<KeylessSigner> open(Dependencies dependencies, ChosenServices services,
                                     std::shared_ptr<const trust::TrustRoot> root, const IdentityToken& token,
                                     const Context& context);
 
@@ -43,9 +43,10 @@ class KeylessSigner {
   Result<std::string> sign(std::string_view statement, const Context& context) const;
 
  private:
-  KeylessSigner(World world, ChosenServices services, std::shared_ptr<const trust::TrustRoot> root,
-                crypto::PrivateKey key, trust::Identity identity, IssuedChain issued)
-      : world_(world),
+  KeylessSigner(Dependencies dependencies, ChosenServices services,
+                std::shared_ptr<const trust::TrustRoot> root, crypto::PrivateKey key,
+                trust::Identity identity, IssuedChain issued)
+      : dependencies_(dependencies),
         services_(std::move(services)),
         root_(std::move(root)),
         key_(std::move(key)),
@@ -53,7 +54,7 @@ class KeylessSigner {
         issued_(std::move(issued)) {}
   Error unaccepted(const Error& why) const;
 
-  World world_;
+  Dependencies dependencies_;
   ChosenServices services_;
   std::shared_ptr<const trust::TrustRoot> root_;
   crypto::PrivateKey key_;

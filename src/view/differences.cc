@@ -50,15 +50,16 @@ std::string_view change_word(LineChange change) {
   return "changed";
 }
 
-action::DiffOptions hiding(const action::Look& look, action::DiffOptions options) {
-  options.hidden = &look.hidden;
+action::DiffOptions hiding(const action::PreparedDeploy& prepared, action::DiffOptions options) {
+  options.hidden = &prepared.hidden;
   return options;
 }
 
-std::vector<action::RecordedDiff> test_diffs(const action::Look& look, const action::DiffOptions& options) {
+std::vector<action::RecordedDiff> test_diffs(const action::PreparedDeploy& prepared,
+                                             const action::DiffOptions& options) {
   static const std::vector<release::RenderedObject> kNone;
-  return action::diff_of_recorded(look.state.deployed ? look.state.deployed->tests : kNone, look.tests,
-                                  hiding(look, options));
+  return action::diff_of_recorded(prepared.state.deployed ? prepared.state.deployed->tests : kNone,
+                                  prepared.tests, hiding(prepared, options));
 }
 
 class DiffPrinter {
@@ -170,32 +171,33 @@ Value field_value(const apply::FieldDifference& field) {
                         {"managers", Value(std::move(managers))}});
 }
 
-std::string lookups_text(const action::Look& look) {
+std::string lookups_text(const action::PreparedDeploy& prepared) {
   std::string text;
   const auto add = [&](std::string_view flag, const std::vector<std::string>& patterns) {
     if (!patterns.empty())
       text += fmt::format("the package may look up {} (--{})\n", escape_controls(join(patterns, ", ")), flag);
   };
-  add("allow-lookup", look.rendered.lookups.objects);
-  add("allow-lookup-secrets", look.rendered.lookups.secrets);
+  add("allow-lookup", prepared.rendered.lookups.objects);
+  add("allow-lookup-secrets", prepared.rendered.lookups.secrets);
   return text;
 }
 
-std::vector<action::PackageChange> changes_of(const action::Look& look) {
-  if (!look.state.deployed) return {};
-  return action::package_changes(look.state.deployed->package, look.rendered.package);
+std::vector<action::PackageChange> changes_of(const action::PreparedDeploy& prepared) {
+  if (!prepared.state.deployed) return {};
+  return action::package_changes(prepared.state.deployed->package, prepared.rendered.package);
 }
 
 }  // namespace
 
-std::string diff_text(const action::Look& look, const action::DiffOptions& options, bool color) {
+std::string diff_text(const action::PreparedDeploy& prepared, const action::DiffOptions& options,
+                      bool color) {
   DiffPrinter printer(color);
-  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, hiding(look, options)))
+  for (const ObjectDiff& object : action::diff_of(prepared.plan, prepared.live, hiding(prepared, options)))
     printer.object(object);
-  for (const action::RecordedDiff& test : test_diffs(look, options)) printer.test(test);
+  for (const action::RecordedDiff& test : test_diffs(prepared, options)) printer.test(test);
   printer.separate();
-  return fmt::format("{}{}{}{}: {}\n", printer.take(), packages_text(changes_of(look)), lookups_text(look),
-                     look.state.id.name, look_counts(look));
+  return fmt::format("{}{}{}{}: {}\n", printer.take(), packages_text(changes_of(prepared)),
+                     lookups_text(prepared), prepared.state.id.name, change_counts(prepared));
 }
 
 namespace {
@@ -280,9 +282,9 @@ Value diff_value(const action::RevisionDiff& diff) {
                         {"tests", recorded_value(diff.tests)}});
 }
 
-Value diff_value(const action::Look& look, const action::DiffOptions& options) {
+Value diff_value(const action::PreparedDeploy& prepared, const action::DiffOptions& options) {
   Value::Array objects;
-  for (const ObjectDiff& object : action::diff_of(look.plan, look.live, hiding(look, options))) {
+  for (const ObjectDiff& object : action::diff_of(prepared.plan, prepared.live, hiding(prepared, options))) {
     const apply::PlannedAction& action = *object.action;
     Value::Array fields;
     for (const apply::FieldDifference& field : object.fields) fields.push_back(field_value(field));
@@ -297,46 +299,47 @@ Value diff_value(const action::Look& look, const action::DiffOptions& options) {
                                     {"fields", Value(std::move(fields))}}));
   }
   Value::Array tests;
-  for (const action::RecordedDiff& test : test_diffs(look, options))
+  for (const action::RecordedDiff& test : test_diffs(prepared, options))
     tests.push_back(identity_value(test.key, {{"change", change_word(test.change)},
                                               {"file", text_or_null(test.file)},
                                               {"line", test.file.empty() ? Value() : Value(test.line)}}));
-  return Value::object({{"release", look.state.id.name},
-                        {"namespace", look.state.id.ns},
-                        {"revision", look.plan.revision},
-                        {"changes", changes_something(look)},
-                        {"allowLookup", texts_value(look.rendered.lookups.objects)},
-                        {"allowLookupSecrets", texts_value(look.rendered.lookups.secrets)},
-                        {"unchanged", look.plan.count(ActionKind::Unchanged)},
-                        {"packages", packages_value(changes_of(look))},
+  return Value::object({{"release", prepared.state.id.name},
+                        {"namespace", prepared.state.id.ns},
+                        {"revision", prepared.plan.revision},
+                        {"changes", changes_something(prepared)},
+                        {"allowLookup", texts_value(prepared.rendered.lookups.objects)},
+                        {"allowLookupSecrets", texts_value(prepared.rendered.lookups.secrets)},
+                        {"unchanged", prepared.plan.count(ActionKind::Unchanged)},
+                        {"packages", packages_value(changes_of(prepared))},
                         {"objects", Value(std::move(objects))},
                         {"tests", Value(std::move(tests))}});
 }
 
-bool changes_something(const action::Look& look) {
-  return !look.plan.changes_nothing() || look.tests_differ();
+bool changes_something(const action::PreparedDeploy& prepared) {
+  return !prepared.plan.changes_nothing() || prepared.tests_differ();
 }
 
-std::string look_counts(const action::Look& look) {
-  const std::size_t tests = test_diffs(look, {}).size();
-  if (tests == 0 && look.tests_differ())
-    return fmt::format("{}, the tests come in another order",
-                       look.plan.changes_nothing() ? "no objects change" : plan_counts(look.plan, true));
-  if (tests == 0) return changes_something(look) ? plan_counts(look.plan, true) : "no differences";
+std::string change_counts(const action::PreparedDeploy& prepared) {
+  const std::size_t tests = test_diffs(prepared, {}).size();
+  if (tests == 0 && prepared.tests_differ())
+    return fmt::format("{}, the tests come in another order", prepared.plan.changes_nothing()
+                                                                  ? "no objects change"
+                                                                  : plan_counts(prepared.plan, true));
+  if (tests == 0) return changes_something(prepared) ? plan_counts(prepared.plan, true) : "no differences";
   return fmt::format("{}, {} differ{}",
-                     look.plan.changes_nothing() ? "no objects change" : plan_counts(look.plan, true),
+                     prepared.plan.changes_nothing() ? "no objects change" : plan_counts(prepared.plan, true),
                      plural(tests, "test"), tests == 1 ? "s" : "");
 }
 
-std::string plan_text(const action::Look& look, bool color) {
-  Table table = plan_table(look.plan);
-  for (const action::RecordedDiff& test : test_diffs(look, {}))
+std::string plan_text(const action::PreparedDeploy& prepared, bool color) {
+  Table table = plan_table(prepared.plan);
+  for (const action::RecordedDiff& test : test_diffs(prepared, {}))
     table.add({{fmt::format("test {}", change_word(test.change))},
                {test.key.display()},
                {"only mistctl test applies it"}});
   return fmt::format("{}{}{}{}: {}\n", table.empty() ? "" : table.render(color),
-                     packages_text(changes_of(look)), lookups_text(look), look.state.id.name,
-                     look_counts(look));
+                     packages_text(changes_of(prepared)), lookups_text(prepared), prepared.state.id.name,
+                     change_counts(prepared));
 }
 
 }  // namespace mist::view

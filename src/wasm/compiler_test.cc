@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <csignal>
-
 #include "testing/temp_dir.h"
 #include "wasm/costly_modules.h"
 #include "wasm/test_support.h"
@@ -30,9 +28,6 @@ class WatchedProcesses final : public ProcessRunner {
   HostProcessRunner runner;
   std::vector<std::vector<std::string>> commands;
 };
-
-// As in main: a compiler that ended reads nothing any more.
-const auto kSigpipeIgnored = ::signal(SIGPIPE, SIG_IGN);
 
 Error refused(CompileLimits limits, const std::string& wasm, Context context = {}) {
   HostProcessRunner processes;

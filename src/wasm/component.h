@@ -1,9 +1,9 @@
 #pragma once
 // Components: WebAssembly of the component model, whose functions take and give texts instead of addresses. A
-// package is one that exports the world of schemas/wit/package.wit. It runs with the limits, the frozen world
-// and the host requests of core modules (instance.h); WASI 0.2 is answered by preview 1's functions, as far
-// as a package needs it: clocks, random, environment, exit. Any other import of WASI 0.2 ends the package
-// when it is called. Only src/wasm/*.cc see Wasmtime.
+// package is one that exports the world of schemas/wit/package.wit. It runs with the limits, the frozen
+// system and the host requests of core modules (instance.h); WASI 0.2 is answered by preview 1's functions,
+// as far as a package needs it: clocks, random, environment, exit. Any other import of WASI 0.2 ends the
+// package when it is called. Only src/wasm/*.cc see Wasmtime.
 
 #include <memory>
 #include <optional>

@@ -62,30 +62,30 @@ TEST(Component, AsksItsHost) {
   Answering host;
   const auto answered = generated(
       "(call $ask (local.get 0) (local.get 1)) (call $ok (global.get $answer) (global.get $answer_length))",
-      {.world = {}, .input = "", .limits = {}, .requests = &host});
+      {.system = {}, .input = "", .limits = {}, .requests = &host});
   ASSERT_TRUE(answered.ok()) << answered.error().to_line();
   EXPECT_EQ(answered->text, "<in>");
   EXPECT_EQ(host.asked, std::vector<std::string>{"in"});
   const auto ended = generated("(call $ask (local.get 0) (local.get 1)) (unreachable)",
-                               {.world = {}, .input = "", .limits = {}, .requests = &host}, "", "end");
+                               {.system = {}, .input = "", .limits = {}, .requests = &host}, "", "end");
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().message, "it ends here");
 }
 
-TEST(Component, SeesTheFrozenWorld) {
-  World world;
-  world.wall_clock = WallTime(std::chrono::seconds(1'700'000'000));
-  world.seed.fill(std::byte{7});
+TEST(Component, SeesTheFrozenSystem) {
+  GuestSystem system;
+  system.wall_clock = WallTime(std::chrono::seconds(1'700'000'000));
+  system.seed.fill(std::byte{7});
   const std::string_view body =
       "(i64.store (i32.const 2048) (call $now)) (i64.store (i32.const 2056) (call $random)) "
       "(i32.store8 (i32.const 2055) (i32.const 65)) "
       "(i64.store (i32.const 2056) (i64.and (i64.load (i32.const 2056)) (i64.const 0x7f7f7f7f7f7f7f7f))) "
       "(i64.store (i32.const 2048) (i64.and (i64.load (i32.const 2048)) (i64.const 0x7f7f7f7f7f7f7f7f))) "
       "(call $ok (i32.const 2048) (i32.const 16))";
-  const auto one = generated(body, {.world = world, .input = ""});
-  const auto same = generated(body, {.world = world, .input = ""});
-  world.seed.fill(std::byte{8});
-  const auto other = generated(body, {.world = world, .input = ""});
+  const auto one = generated(body, {.system = system, .input = ""});
+  const auto same = generated(body, {.system = system, .input = ""});
+  system.seed.fill(std::byte{8});
+  const auto other = generated(body, {.system = system, .input = ""});
   ASSERT_TRUE(one.ok() && same.ok() && other.ok());
   EXPECT_EQ(one->text, same->text);
   EXPECT_EQ(one->text.substr(0, 8), other->text.substr(0, 8)) << "the time";
@@ -120,7 +120,7 @@ TEST(Component, SaysWhichFaultOrLimitEndedIt) {
            Case{"(call $ask (local.get 0) (local.get 1)) (i32.const 0)", "host requests are not available",
                 ""},
        }) {
-    const auto ended = generated(one.body, {.world = {}, .input = "", .limits = small_component_limits()});
+    const auto ended = generated(one.body, {.system = {}, .input = "", .limits = small_component_limits()});
     ASSERT_FALSE(ended.ok()) << one.body;
     EXPECT_THAT(ended.error().message, HasSubstr(one.says)) << one.body;
     EXPECT_THAT(ended.error().hint, HasSubstr(one.hint)) << one.body;
@@ -145,7 +145,7 @@ std::string with_memory(std::string_view name) {
 TEST(Component, MayHoldAnotherWithAMemoryOfItsOwn) {
   auto instance =
       ComponentInstance::create(component_of(component_text(kEcho, "", "", "", with_memory("one"))),
-                                {.world = {}, .input = "", .limits = small_component_limits()});
+                                {.system = {}, .input = "", .limits = small_component_limits()});
   ASSERT_TRUE(instance.ok()) << instance.error().to_line();
   const auto text = instance->generate("shop");
   ASSERT_TRUE(text.ok()) << text.error().to_line();
@@ -153,7 +153,7 @@ TEST(Component, MayHoldAnotherWithAMemoryOfItsOwn) {
 
   const auto third = ComponentInstance::create(
       component_of(component_text(kEcho, "", "", "", with_memory("one") + with_memory("two"))),
-      {.world = {}, .input = "", .limits = small_component_limits()});
+      {.system = {}, .input = "", .limits = small_component_limits()});
   ASSERT_FALSE(third.ok());
   EXPECT_THAT(third.error().to_line(), HasSubstr("memory count too high"));
 }
@@ -168,7 +168,7 @@ TEST(Component, AnOutputBeyondTheLimitIsRefused) {
   Limits limits = small_component_limits();
   limits.output_bytes = 1 << 10;
   const auto large =
-      generated("(call $ok (i32.const 0) (i32.const 1025))", {.world = {}, .input = "", .limits = limits});
+      generated("(call $ok (i32.const 0) (i32.const 1025))", {.system = {}, .input = "", .limits = limits});
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.error().kind, ErrorKind::Trap);
   EXPECT_THAT(large.error().message, HasSubstr("output limit"));

@@ -10,7 +10,7 @@ GuestRun::GuestRun(std::shared_ptr<Engine> its_engine, std::string its_name, Ins
       name(std::move(its_name)),
       limits(options.limits),
       context(its_context),
-      wasi(std::move(options.world), options.limits, std::move(options.input), std::move(options.arguments)),
+      wasi(std::move(options.system), options.limits, std::move(options.input), std::move(options.arguments)),
       requests(options.requests, options.limits, name),
       store(wasmtime_store_new(engine->handle.get(), nullptr, nullptr)) {
   wasmtime_store_epoch_deadline_callback(store.get(), &on_tick, this, nullptr);

@@ -1,5 +1,5 @@
 #pragma once
-// The common part of a run of a module and of a component: the frozen world, limits, guest time, and how the
+// The common part of a run of a module and of a component: the frozen system, limits, guest time, and how the
 // end of a guest becomes an error. For the sources of this folder only. One thread at a time.
 
 #include <time.h>

@@ -124,7 +124,7 @@ constexpr std::string_view kAsking = R"((module
 
 TEST(HostRequests, GuestsReachTheirHandler) {
   Echo echo;
-  auto instance = Instance::create(module_of(kAsking), {.world = {}, .input = "", .requests = &echo});
+  auto instance = Instance::create(module_of(kAsking), {.system = {}, .input = "", .requests = &echo});
   ASSERT_TRUE(instance.ok()) << instance.error().to_line();
   EXPECT_EQ(instance->call("run")->values, std::vector<std::uint32_t>{'>'});
   EXPECT_EQ(instance->memory().text(32, 7), "<hello>");
@@ -133,7 +133,7 @@ TEST(HostRequests, GuestsReachTheirHandler) {
 TEST(HostRequests, AnErrorOfTheHandlerIsThatOfTheCall) {
   Echo echo;
   echo.failure = error(ErrorKind::Cancelled, "stopped by the user");
-  auto instance = Instance::create(module_of(kAsking), {.world = {}, .input = "", .requests = &echo});
+  auto instance = Instance::create(module_of(kAsking), {.system = {}, .input = "", .requests = &echo});
   const auto result = instance->call("run");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Cancelled);
@@ -144,7 +144,7 @@ TEST(HostRequests, AnErrorOfTheHandlerIsThatOfTheCall) {
 TEST(HostRequests, AnExceptionOfTheHandlerEndsTheGuest) {
   Echo echo;
   echo.then = [] { throw std::runtime_error("no memory is left"); };
-  auto instance = Instance::create(module_of(kAsking), {.world = {}, .input = "", .requests = &echo});
+  auto instance = Instance::create(module_of(kAsking), {.system = {}, .input = "", .requests = &echo});
   const auto result = instance->call("run");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Internal) << "the package has no part in it";
@@ -170,7 +170,7 @@ TEST(HostRequests, TheHostsTimeIsNotTheGuests) {
   Limits limits;
   limits.guest_time = std::chrono::milliseconds(200);
   auto instance =
-      Instance::create(module_of(kAsking), {.world = {}, .input = "", .limits = limits, .requests = &echo});
+      Instance::create(module_of(kAsking), {.system = {}, .input = "", .limits = limits, .requests = &echo});
   const auto result = instance->call("run");
   EXPECT_TRUE(result.ok()) << result.error().to_line();
   EXPECT_LT(instance->take_report().guest_time, limits.guest_time);
@@ -181,7 +181,7 @@ TEST(HostRequests, StormsEndAtTheirLimit) {
   Limits limits;
   limits.requests = 1000;
   auto instance =
-      Instance::create(module_of(kAsking), {.world = {}, .input = "", .limits = limits, .requests = &echo});
+      Instance::create(module_of(kAsking), {.system = {}, .input = "", .limits = limits, .requests = &echo});
   EXPECT_THAT(instance->call("spin").error().message, HasSubstr("limit of 1000 requests"));
 }
 

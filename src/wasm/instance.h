@@ -1,5 +1,5 @@
 #pragma once
-// One run of a guest: a module with its own memory, world, input and limits. Every call ends in a result or
+// One run of a guest: a module with its own memory, system, input and limits. Every call ends in a result or
 // in an ErrorKind::Trap, whatever the guest does; the trap says what happened, in the guest's own function
 // names and last words. An Instance belongs to one thread at a time.
 
@@ -15,17 +15,17 @@
 
 #include "base/context.h"
 #include "wasm/guest_memory.h"
+#include "wasm/guest_system.h"
 #include "wasm/host_requests.h"
 #include "wasm/limits.h"
 #include "wasm/runtime.h"
-#include "wasm/world.h"
 
 namespace mist::wasm {
 
 class StartImage;
 
 struct InstanceOptions {
-  World world;
+  GuestSystem system;
   std::string input;                              ///< its stdin
   std::vector<std::string> arguments{"package"};  ///< its argv; there is no environment
   Limits limits = {};

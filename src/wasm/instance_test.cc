@@ -32,7 +32,7 @@ Result<CallResult> run(std::string_view wat, std::string_view function = "run", 
 }
 
 Error failure_of_run(std::string_view wat) {
-  auto result = run(wat, "run", {.world = {}, .input = "", .limits = small_limits()});
+  auto result = run(wat, "run", {.system = {}, .input = "", .limits = small_limits()});
   EXPECT_FALSE(result.ok());
   return result.ok() ? Error{} : std::move(result).error();
 }
@@ -158,7 +158,7 @@ TEST(Instance, QuotesStderrOfAGuestThatDied) {
 }
 
 TEST(Instance, EndsAGuestThatPrintsForEver) {
-  const auto result = run(kWriter, "flood", {.world = {}, .input = "", .limits = small_limits()});
+  const auto result = run(kWriter, "flood", {.system = {}, .input = "", .limits = small_limits()});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Trap);
   EXPECT_THAT(result.error().message, HasSubstr("output limit of 1 MiB"));
@@ -251,7 +251,7 @@ TEST(Instance, ManyThreadsRunOneModule) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 10; ++i) {
-        auto instance = Instance::create(module, {.world = {}, .input = "", .limits = small_limits()});
+        auto instance = Instance::create(module, {.system = {}, .input = "", .limits = small_limits()});
         ASSERT_TRUE(instance.ok());
         EXPECT_EQ(instance->call("ok")->values.front(), 7U);
         if (i == 0) {

@@ -139,7 +139,7 @@ TEST(Runtime, SurvivesFlippedBits) {
       continue;
     }
     ++loaded;
-    auto instance = Instance::create(*module, {.world = {}, .input = "", .limits = limits});
+    auto instance = Instance::create(*module, {.system = {}, .input = "", .limits = limits});
     if (!instance.ok()) continue;
     [[maybe_unused]] const auto called = instance->call("run", {10});
   }

@@ -66,11 +66,11 @@ Status ended_early(const CallResult& result, std::string_view name, std::string_
 Result<Instance> prepared_instance(const Module& module, const SnapshotOptions& options,
                                    const Context& context) {
   InstanceOptions start;
-  start.world.files = options.files;
-  if (!start.world.files) {
+  start.system.files = options.files;
+  if (!start.system.files) {
     // Runtimes look for /package once, at their start: what is there then is what they will find.
     MIST_TRY(FileTree empty, FileTree::make({}));
-    start.world.files = std::make_shared<const FileTree>(std::move(empty));
+    start.system.files = std::make_shared<const FileTree>(std::move(empty));
   }
   start.limits = options.limits;
   MIST_TRY(Instance instance, Instance::create(module, std::move(start), context));
@@ -201,7 +201,7 @@ Result<StartImage> StartImage::make(const Module& module, const SnapshotOptions&
   if (image.memory_.empty())
     return error(ErrorKind::Invalid, "{} isn't prepared to be prepared again", module.name());
   MIST_TRY(Instance fresh,
-           Instance::create(module, {.world = {}, .input = {}, .limits = options.limits}, context));
+           Instance::create(module, {.system = {}, .input = {}, .limits = options.limits}, context));
   MIST_TRY(Instance prepared, prepared_instance(module, options, context));
   const std::span<const std::byte> now = prepared.memory_bytes(image.memory_);
   image.memory_size_ = now.size();

@@ -110,13 +110,13 @@ const WasiFunction* find_wasi_function(std::string_view name) {
 
 std::span<const WasiFunction> wasi_functions() { return kFunctions; }
 
-Wasi::Wasi(World world, Limits limits, std::string input, std::vector<std::string> arguments)
-    : world_(std::move(world)),
+Wasi::Wasi(GuestSystem system, Limits limits, std::string input, std::vector<std::string> arguments)
+    : system_(std::move(system)),
       limits_(limits),
       input_(std::move(input)),
       arguments_(std::move(arguments)),
       files_{{.kind = FileKind::Input}, {.kind = FileKind::Output}, {.kind = FileKind::ErrorOutput}} {
-  if (world_.files) files_.push_back({.kind = FileKind::Node, .is_preopen = true});
+  if (system_.files) files_.push_back({.kind = FileKind::Node, .is_preopen = true});
 }
 
 Wasi::OpenFile* Wasi::file(std::uint64_t descriptor) {
@@ -139,12 +139,12 @@ bool Wasi::wait(std::uint64_t duration) {
 }
 
 crypto::RandomStream& Wasi::random_stream() {
-  const std::string_view wanted = world_.stream == nullptr ? std::string_view() : *world_.stream;
+  const std::string_view wanted = system_.stream == nullptr ? std::string_view() : *system_.stream;
   const auto known = random_.find(wanted);
   if (known != random_.end()) return known->second;
   const std::string name =
       wanted.empty() ? std::string(kStreamName) : fmt::format("{}/{}", kStreamName, wanted);
-  return random_.try_emplace(std::string(wanted), world_.seed, name).first->second;
+  return random_.try_emplace(std::string(wanted), system_.seed, name).first->second;
 }
 
 bool Wasi::write_output(std::string& to, std::string_view text) {
@@ -178,7 +178,7 @@ Errno WasiCalls::clock_res_get(Wasi&, GuestMemory memory, WasiArguments a) {
 Errno WasiCalls::clock_time_get(Wasi& wasi, GuestMemory memory, WasiArguments a) {
   if (a[0] > kLastClock) return Errno::Inval;
   const std::uint64_t now =
-      a[0] == kRealtime ? nanoseconds(wasi.world_.wall_clock) : wasi.read_monotonic_clock();
+      a[0] == kRealtime ? nanoseconds(wasi.system_.wall_clock) : wasi.read_monotonic_clock();
   return memory.put<std::uint64_t>(a[2], now) ? Errno::Success : Errno::Fault;
 }
 
@@ -215,7 +215,7 @@ Errno WasiCalls::poll_oneoff(Wasi& wasi, GuestMemory memory, WasiArguments a) {
     const bool absolute = (*memory.get<std::uint16_t>(at + 40) & 1) != 0;
     if (!absolute) return timeout;
     const std::uint64_t now = *memory.get<std::uint32_t>(at + 16) == kRealtime
-                                  ? nanoseconds(wasi.world_.wall_clock)
+                                  ? nanoseconds(wasi.system_.wall_clock)
                                   : wasi.monotonic_;
     return timeout > now ? timeout - now : 0;
   };

@@ -1,8 +1,8 @@
 #pragma once
-// WASI preview 1 over a frozen World: what a guest may import from "wasi_snapshot_preview1", as one table. It
-// knows nothing of Wasmtime: instance.cc binds the table to it, tests call it on a plain buffer. Everything
-// is a function of the world, the input and the guest's own calls; nothing blocks, sleeps or reaches the
-// host. One Wasi belongs to one instance and one thread.
+// WASI preview 1 over a frozen GuestSystem: what a guest may import from "wasi_snapshot_preview1", as one
+// table. It knows nothing of Wasmtime: instance.cc binds the table to it, tests call it on a plain buffer.
+// Everything is a function of that system, the input and the guest's own calls; nothing blocks, sleeps or
+// reaches the host. One Wasi belongs to one instance and one thread.
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "wasm/guest_memory.h"
+#include "wasm/guest_system.h"
 #include "wasm/limits.h"
-#include "wasm/world.h"
 
 namespace mist::wasm {
 
@@ -50,7 +50,7 @@ using Stop = std::variant<Exited, OutputLimitReached, SleepsForEver>;
 
 class Wasi {
  public:
-  Wasi(World world, Limits limits, std::string input, std::vector<std::string> arguments);
+  Wasi(GuestSystem system, Limits limits, std::string input, std::vector<std::string> arguments);
 
   // The guest's actions so far.
   std::string out;                       ///< stdout
@@ -80,7 +80,7 @@ class Wasi {
   bool write_output(std::string& to, std::string_view text);
   crypto::RandomStream& random_stream();
 
-  World world_;
+  GuestSystem system_;
   Limits limits_;
   std::string input_;
   std::vector<std::string> arguments_;

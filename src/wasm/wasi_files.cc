@@ -50,7 +50,7 @@ Errno WasiFileCalls::resolve(Wasi& wasi, std::uint64_t descriptor, std::optional
   if (!is_valid_utf8(*path) || path->find('\0') != std::string_view::npos) return Errno::Ilseq;
   if (path->starts_with('/')) return Errno::NotCapable;
 
-  const FileTree& tree = *wasi.world_.files;
+  const FileTree& tree = *wasi.system_.files;
   FileTree::NodeId node = base->node;
   for (const std::string_view part : split(*path, '/')) {
     if (!tree.node(node).is_directory) return Errno::NotDir;
@@ -78,7 +78,7 @@ Errno WasiFileCalls::put_filestat(const Wasi& wasi, GuestMemory memory, std::uin
   std::uint64_t size = 0;
   std::uint64_t inode = 0;
   if (file.kind == Wasi::FileKind::Node) {
-    const FileTree::Node& node = wasi.world_.files->node(file.node);
+    const FileTree::Node& node = wasi.system_.files->node(file.node);
     type = node.is_directory ? kDirectory : kRegularFile;
     size = node.content.size();
     inode = std::uint64_t{file.node} + 1;
@@ -95,7 +95,7 @@ Errno WasiFileCalls::read_at(Wasi& wasi, GuestMemory memory, const Wasi::OpenFil
   if (file.kind == Wasi::FileKind::Input) {
     content = wasi.input_;
   } else if (file.kind == Wasi::FileKind::Node) {
-    const FileTree::Node& node = wasi.world_.files->node(file.node);
+    const FileTree::Node& node = wasi.system_.files->node(file.node);
     if (node.is_directory) return Errno::IsDir;
     content = node.content;
   } else {
@@ -160,7 +160,7 @@ Errno WasiFileCalls::fd_seek(Wasi& wasi, GuestMemory memory, WasiArguments a) {
   Wasi::OpenFile* const file = wasi.file(a[0]);
   if (file == nullptr) return Errno::BadF;
   if (file->kind != Wasi::FileKind::Node) return Errno::SPipe;
-  const FileTree::Node& node = wasi.world_.files->node(file->node);
+  const FileTree::Node& node = wasi.system_.files->node(file->node);
   if (node.is_directory) return Errno::IsDir;
   constexpr std::uint64_t kSet = 0;
   constexpr std::uint64_t kCurrent = 1;
@@ -216,7 +216,7 @@ Errno WasiFileCalls::fd_fdstat_get(Wasi& wasi, GuestMemory memory, WasiArguments
       (file->kind == Wasi::FileKind::Input ? kRightRead : kRightWrite) | kRightPoll | kRightFileStat;
   std::uint64_t inheriting = 0;
   if (file->kind == Wasi::FileKind::Node) {
-    const bool directory = wasi.world_.files->node(file->node).is_directory;
+    const bool directory = wasi.system_.files->node(file->node).is_directory;
     type = directory ? kDirectory : kRegularFile;
     rights = directory ? kDirectoryRights : kFileRights;
     inheriting = directory ? kDirectoryRights | kFileRights : 0;
@@ -255,7 +255,7 @@ Errno WasiFileCalls::fd_readdir(Wasi& wasi, GuestMemory memory, WasiArguments a)
   const Wasi::OpenFile* const file = wasi.file(a[0]);
   if (file == nullptr) return Errno::BadF;
   if (file->kind != Wasi::FileKind::Node) return Errno::NotDir;
-  const FileTree& tree = *wasi.world_.files;
+  const FileTree& tree = *wasi.system_.files;
   const FileTree::Node& directory = tree.node(file->node);
   if (!directory.is_directory) return Errno::NotDir;
   const auto buffer = memory.bytes(a[1], a[2]);
@@ -298,7 +298,7 @@ Errno WasiFileCalls::path_open(Wasi& wasi, GuestMemory memory, WasiArguments a) 
   const Errno found = resolve(wasi, a[0], memory.text(a[2], a[3]), node);
   if (found == Errno::NoEnt && (flags & kOpenCreate) != 0) return Errno::RoFs;
   if (found != Errno::Success) return found;
-  const bool directory = wasi.world_.files->node(node).is_directory;
+  const bool directory = wasi.system_.files->node(node).is_directory;
   if ((flags & kOpenDirectory) != 0 && !directory) return Errno::NotDir;
   // Directories are often opened with every right there is; only for a file does asking to write mean it.
   if ((flags & kOpenTruncate) != 0 || (!directory && (rights & kRightWrite) != 0)) return Errno::RoFs;

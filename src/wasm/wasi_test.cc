@@ -9,14 +9,14 @@
 namespace mist::wasm {
 namespace {
 
-World world_with_files() {
-  World world;
-  world.wall_clock = WallTime(std::chrono::seconds(1'700'000'000));
+GuestSystem system_with_files() {
+  GuestSystem system;
+  system.wall_clock = WallTime(std::chrono::seconds(1'700'000'000));
   auto tree =
       FileTree::make({{"Chart.yaml", "name: shop\n"}, {"templates/a.yaml", "a"}, {"templates/b.yaml", "b"}});
   MIST_CHECK(tree.ok());
-  world.files = std::make_shared<const FileTree>(*std::move(tree));
-  return world;
+  system.files = std::make_shared<const FileTree>(*std::move(tree));
+  return system;
 }
 
 // Calls WASI on a plain buffer.
@@ -54,7 +54,7 @@ class WasiTest : public ::testing::Test {
   std::vector<std::byte> buffer = std::vector<std::byte>(65536);
   GuestMemory memory{buffer};
   Limits limits;
-  Wasi wasi{world_with_files(), limits, "the input", {"package", "x"}};
+  Wasi wasi{system_with_files(), limits, "the input", {"package", "x"}};
 };
 
 TEST_F(WasiTest, HasAllOfPreview1) {
@@ -78,7 +78,7 @@ TEST_F(WasiTest, SurvivesAnyArgumentsToAnyFunction) {
           const std::uint64_t value = i % 2 == 0 ? first : second;
           arguments.push_back(each.parameters[i] == 'I' ? value : value & 0xffffffff);
         }
-        Wasi fresh(world_with_files(), limits, "input", {"package"});
+        Wasi fresh(system_with_files(), limits, "input", {"package"});
         each.call(fresh, memory, arguments);
         each.call(fresh, GuestMemory(), arguments);
       }
@@ -178,9 +178,9 @@ TEST_F(WasiTest, DrawsFromTheSeedAndCountsByPhase) {
 
 TEST(WasiStreams, EachNameHasItsOwn) {
   const auto name = std::make_shared<std::string>();
-  World world;
-  world.stream = name;
-  Wasi wasi(world, {}, "", {});
+  GuestSystem system;
+  system.stream = name;
+  Wasi wasi(system, {}, "", {});
   std::vector<std::byte> buffer(64);
   const GuestMemory memory(buffer);
   const auto draw = [&](std::string stream) {
@@ -195,7 +195,7 @@ TEST(WasiStreams, EachNameHasItsOwn) {
   const std::string a2 = draw("a.yaml");
   EXPECT_EQ(std::set<std::string>({a1, unnamed, b1, a2}).size(), 4U);
   // Another order, and one that isn't drawn from: the others give the same.
-  Wasi again(world, {}, "", {});
+  Wasi again(system, {}, "", {});
   std::swap(wasi, again);
   EXPECT_EQ(draw("b.yaml"), b1);
   EXPECT_EQ(draw("a.yaml"), a1);
@@ -225,7 +225,7 @@ TEST_F(WasiTest, KeepsOutputsApart) {
 
 TEST_F(WasiTest, EndsAGuestAtItsOutputLimit) {
   limits.output_bytes = 5;
-  Wasi small(World{}, limits, "", {});
+  Wasi small(GuestSystem{}, limits, "", {});
   put(100, "abc");
   vector(0, 100, 3);
   const std::vector<std::uint64_t> to_out = {1, 0, 1, 16};
@@ -245,7 +245,7 @@ TEST_F(WasiTest, ShowsOnePreopenedDirectory) {
   EXPECT_EQ(*memory.text(100, 8), "/package");
   EXPECT_EQ(call("fd_prestat_dir_name", {3, 100, 7}), Errno::NameTooLong);
   EXPECT_EQ(call("fd_prestat_get", {4, 0}), Errno::BadF);
-  Wasi without(World{}, limits, "", {});
+  Wasi without(GuestSystem{}, limits, "", {});
   const std::vector<std::uint64_t> arguments = {3, 0};
   EXPECT_EQ(find_wasi_function("fd_prestat_get")->call(without, memory, arguments), Errno::BadF);
 }

@@ -29,13 +29,13 @@ std::uint64_t argument(Input& input) {
   }
 }
 
-wasm::World world_of_files() {
-  wasm::World world;
+wasm::GuestSystem system_of_files() {
+  wasm::GuestSystem system;
   auto tree = wasm::FileTree::make(
       {{"Chart.yaml", "name: shop\n"}, {"templates/a.yaml", "a"}, {"templates/deep/b.yaml", "b"}});
   if (!tree.ok()) fail("the tree", tree.error().to_line());
-  world.files = std::make_shared<const wasm::FileTree>(*std::move(tree));
-  return world;
+  system.files = std::make_shared<const wasm::FileTree>(*std::move(tree));
+  return system;
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void wasi(std::string_view bytes) {
   std::ranges::copy(std::as_bytes(std::span(image)), buffer.begin());
   wasm::Limits limits;
   limits.output_bytes = 1 << 14;
-  wasm::Wasi wasi(world_of_files(), limits, "the input", {"package", "x"});
+  wasm::Wasi wasi(system_of_files(), limits, "the input", {"package", "x"});
   for (std::size_t calls = 0; calls < kMostCalls && !input.empty() && !wasi.stop; ++calls) {
     const auto functions = wasm::wasi_functions();
     const wasm::WasiFunction& function = functions[input.byte() % functions.size()];

@@ -42,7 +42,7 @@ class Program final : public Guest {
     std::optional<Requests> requests;
     if (options.host != nullptr) requests.emplace(*options.host);
     MIST_TRY(auto instance, wasm::Instance::create(module_,
-                                                   {.world = options.world,
+                                                   {.system = options.system,
                                                     .input = std::string(input),
                                                     .limits = options.limits,
                                                     .requests = requests ? &*requests : nullptr,

@@ -103,7 +103,7 @@ TEST(Command, GivesTheSameForTheSameSeedAndElseAnother) {
     (call $say (i32.const 1) (i32.const 4096) (i32.const 1)))");
   const auto letter = [&](unsigned char seed) {
     RunOptions options;
-    options.world.seed[0] = std::byte{seed};
+    options.system.seed[0] = std::byte{seed};
     auto output = generate(wat, options);
     return output.ok() ? output->files.front().text : output.error().to_line();
   };

@@ -55,7 +55,7 @@ class ComponentProgram final : public Guest {
  private:
   Result<wasm::ComponentInstance> start(const RunOptions& options, wasm::RequestHandler* requests) const {
     return wasm::ComponentInstance::create(
-        component_, {.world = options.world, .input = {}, .limits = options.limits, .requests = requests},
+        component_, {.system = options.system, .input = {}, .limits = options.limits, .requests = requests},
         options.context);
   }
 

@@ -121,7 +121,7 @@ class Session {
  public:
   static Result<Session> begin(const wasm::Module& module, const RunOptions& options) {
     MIST_TRY(auto instance,
-             Instance::create(module, {.world = options.world, .input = "", .limits = options.limits},
+             Instance::create(module, {.system = options.system, .input = "", .limits = options.limits},
                               options.context));
     Session session(module, options, std::move(instance));
     if (module.function(kInitialize) != nullptr) MIST_TRY_VOID(session.call(kInitialize, {}));

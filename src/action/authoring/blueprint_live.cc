@@ -57,12 +57,12 @@ bool is_stopped(const Error& failure) {
 }
 
 // The inputs of one instance's decisions: requests, each sent once.
-class Looker {
+class LiveObserver {
  public:
-  Looker(kube::Client& client, LiveBlueprint& blueprint, const std::string& ns, const Context& context)
+  LiveObserver(kube::Client& client, LiveBlueprint& blueprint, const std::string& ns, const Context& context)
       : client_(client), blueprint_(blueprint), ns_(ns), context_(context) {}
 
-  reconcile::World world() {
+  reconcile::Queries queries() {
     return {
         .make = [this](const std::string& node, const Value& environment) { return make(node, environment); },
         .unplaced = [this](const apimachinery::GroupKind& kind) { return unplaced_.contains(kind); },
@@ -229,14 +229,14 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
   MIST_TRY(
       const reconcile::Record recorded,
       reconcile::record_from(instance.string_at({"metadata", "annotations", reconcile::kRecordAnnotation})));
-  Looker looker(client, live, result.instance.ns, context);
-  const reconcile::World world = looker.world();
-  result.plan = reconcile::decide(blueprint, instance, recorded, world);
+  LiveObserver observer(client, live, result.instance.ns, context);
+  const reconcile::Queries queries = observer.queries();
+  result.plan = reconcile::decide(blueprint, instance, recorded, queries);
   tell_what_fails(result, instance);
-  const reconcile::Survey survey(blueprint, instance, recorded, world);
+  const reconcile::Survey survey(blueprint, instance, recorded, queries);
   // Without guards, since an unwanted node isn't asked for its objects otherwise.
   const blueprint::Blueprint unguarded = blueprint.without_guards();
-  const reconcile::Survey whole(unguarded, instance, recorded, world);
+  const reconcile::Survey whole(unguarded, instance, recorded, queries);
   for (graph::Node node = 0; node < blueprint.nodes().size(); ++node) {
     result.wanted.push_back(survey.wanted(node));
     result.path.push_back(survey.closure().why(node));
@@ -245,7 +245,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
     add_ids(survey.of(node), ids);
     if (survey.wanted(node) == Truth::False) add_ids(whole.of(node), ids);
     if (ids.empty()) {
-      MIST_TRY(const bool is_known, looker.add_named(node, instance, ids));
+      MIST_TRY(const bool is_known, observer.add_named(node, instance, ids));
       if (!is_known) result.unnamed.push_back(node);
     }
     for (const reconcile::Recorded& each : recorded.objects)
@@ -253,7 +253,7 @@ Result<InstanceGraph> graph_of(kube::Client& client, LiveBlueprint& live, const 
         ids.push_back(each.id);
   }
   MIST_TRY_VOID(context.check());
-  result.troubles = looker.troubles();
+  result.troubles = observer.troubles();
   return result;
 }
 

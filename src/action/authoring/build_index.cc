@@ -50,8 +50,9 @@ bool is_of_named_server(const Error& failure) {
 
 class IndexBuilder {
  public:
-  IndexBuilder(const IndexWorld& world, const std::vector<Entry>& before, const Context& context)
-      : world_(world), context_(context) {
+  IndexBuilder(const IndexDependencies& dependencies, const std::vector<Entry>& before,
+               const Context& context)
+      : dependencies_(dependencies), context_(context) {
     for (const Entry& entry : before) before_.emplace(entry.path, &entry);
   }
 
@@ -70,7 +71,7 @@ class IndexBuilder {
     Result<Entry> entry = read(path, version, reference);
     MIST_TRY_VOID(context_.check());
     if (!entry && is_still_there && is_of_named_server(entry.error())) {
-      world_.events.warn(
+      dependencies_.events.warn(
           fmt::format("as in the earlier index: {}: {}", path, escape_controls(entry.error().to_line())));
       keep(*known->second, std::move(versions));
       return {};
@@ -105,10 +106,10 @@ class IndexBuilder {
   }
 
   Result<Entry> read(const std::string& path, const std::string& version, const std::string& reference) {
-    MIST_TRY(package::Source source, world_.packages.fetch(reference, {}, context_));
+    MIST_TRY(package::Source source, dependencies_.packages.fetch(reference, {}, context_));
     source.name = path.substr(path.rfind('/') + 1);
     source.version = version;
-    MIST_TRY(const package::Inspection inspection, world_.renderer.inspect(source, context_));
+    MIST_TRY(const package::Inspection inspection, dependencies_.renderer.inspect(source, context_));
     Entry entry;
     entry.path = path;
     entry.version = version;
@@ -162,13 +163,13 @@ class IndexBuilder {
     request.revision = 1;
     request.quiet = true;
     package::assume_cluster(request, {}, {});
-    const Result<package::Rendered> rendered = world_.renderer.render(source, request, context_);
+    const Result<package::Rendered> rendered = dependencies_.renderer.render(source, request, context_);
     if (!rendered) {
       if (!is_of_package(rendered.error()) && rendered.error().kind != ErrorKind::Forbidden)
         return rendered.error();
       ++built_.without_kinds;
-      world_.events.debug(fmt::format("{} doesn't render with its default values: {}", source.reference,
-                                      escape_controls(rendered.error().to_line())));
+      dependencies_.events.debug(fmt::format("{} doesn't render with its default values: {}",
+                                             source.reference, escape_controls(rendered.error().to_line())));
       return std::vector<std::string>();
     }
     std::set<std::string> kinds;
@@ -176,7 +177,7 @@ class IndexBuilder {
     return std::vector<std::string>(kinds.begin(), kinds.end());
   }
 
-  const IndexWorld& world_;
+  const IndexDependencies& dependencies_;
   const Context& context_;
   std::map<std::string, const Entry*> before_;
   BuiltIndex built_;
@@ -214,11 +215,11 @@ Error no_whole_version(const oci::Repository& repository, const std::vector<std:
 
 }  // namespace
 
-Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& directory,
+Result<BuiltIndex> index_directory(const IndexDependencies& dependencies, const Path& directory,
                                    const std::vector<Entry>& before, const Context& context) {
-  const registry::DirectoryRegistry registry(world.files, directory);
+  const registry::DirectoryRegistry registry(dependencies.files, directory);
   MIST_TRY(const registry::PackageIndex index, registry.index());
-  IndexBuilder builder(world, before, context);
+  IndexBuilder builder(dependencies, before, context);
   for (const auto& [path, ascending] : index.packages()) {
     const std::vector<std::string> versions(ascending.rbegin(), ascending.rend());
     if (versions.empty()) continue;
@@ -236,14 +237,14 @@ Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& director
   return built;
 }
 
-Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,
-                             std::vector<std::string> names, const std::vector<Entry>& before,
-                             const Context& context) {
+Result<BuiltIndex> index_oci(const IndexDependencies& dependencies, registry::OciClient& client,
+                             const std::string& url, std::vector<std::string> names,
+                             const std::vector<Entry>& before, const Context& context) {
   const bool are_listed = names.empty();
   if (are_listed) {
     MIST_TRY(names, listed_below(client, url, context));
   }
-  IndexBuilder builder(world, before, context);
+  IndexBuilder builder(dependencies, before, context);
   for (const std::string& name : names) {
     if (name == search::kIndexRepository) continue;
     MIST_TRY(const oci::Repository repository, registry::repository_below(url, name));

@@ -18,7 +18,7 @@
 
 namespace mist::action {
 
-struct IndexWorld {
+struct IndexDependencies {
   FileSystem& files;
   EventSink& events;
   render::Packages& packages;
@@ -37,14 +37,14 @@ struct BuiltIndex {
 /// (package::InstallationFault, LocalFault, Internal) or with the way to a package (Retryable, Forbidden,
 /// Timeout); RememberedOtherwise. Where one of the last two is so of what the package itself names, its
 /// remote bases and dependencies, its entry is the earlier one, or it is left out.
-Result<BuiltIndex> index_directory(const IndexWorld& world, const Path& directory,
+Result<BuiltIndex> index_directory(const IndexDependencies& dependencies, const Path& directory,
                                    const std::vector<search::Entry>& before, const Context& context);
 
 /// Of the repositories below `url`; `names`: those, or all that the registry lists. Each package is read by
-/// the digest that its tag has in the registry itself, so `world.packages` must not read from mirrors, which
-/// may lack it. Errors: Invalid (the registry lists none), of OciClient; otherwise as above.
-Result<BuiltIndex> index_oci(const IndexWorld& world, registry::OciClient& client, const std::string& url,
-                             std::vector<std::string> names, const std::vector<search::Entry>& before,
-                             const Context& context);
+/// the digest that its tag has in the registry itself, so `dependencies.packages` must not read from mirrors,
+/// which may lack it. Errors: Invalid (the registry lists none), of OciClient; otherwise as above.
+Result<BuiltIndex> index_oci(const IndexDependencies& dependencies, registry::OciClient& client,
+                             const std::string& url, std::vector<std::string> names,
+                             const std::vector<search::Entry>& before, const Context& context);
 
 }  // namespace mist::action

@@ -31,11 +31,12 @@ bool is_package(const registry::RawManifest& raw, const std::string& name) {
 
 class SourceFinder {
  public:
-  SourceFinder(const MirrorWorld& world, const Context& context) : world_(world), context_(context) {}
+  SourceFinder(const MirrorDependencies& dependencies, const Context& context)
+      : dependencies_(dependencies), context_(context) {}
 
   Status add(const std::string& text) {
     MIST_TRY_VOID(context_.check());
-    MIST_TRY(const registry::PackageRef parsed, world_.registries.parse(text));
+    MIST_TRY(const registry::PackageRef parsed, dependencies_.registries.parse(text));
     if (const auto* reference = std::get_if<oci::Reference>(&parsed.form())) return add_artifact(*reference);
     if (const auto* local = std::get_if<registry::LocalRef>(&parsed.form())) return add_local(local->path);
     return add_package(text);
@@ -50,7 +51,7 @@ class SourceFinder {
 
  private:
   Status add_artifact(const oci::Reference& wanted) {
-    MIST_TRY(registry::OciClient* const client, world_.registries.oci_client());
+    MIST_TRY(registry::OciClient* const client, dependencies_.registries.oci_client());
     MIST_TRY(oci::Reference reference, registry::with_tag(*client, wanted, context_));
     MIST_TRY(const registry::RawManifest raw,
              client->manifest(reference.repository,
@@ -63,11 +64,11 @@ class SourceFinder {
 
   // With what it calls.
   Status add_package(const std::string& text) {
-    MIST_TRY(const package::Source source, world_.packages.fetch(text, {}, context_));
+    MIST_TRY(const package::Source source, dependencies_.packages.fetch(text, {}, context_));
     if (!source.reference.starts_with(oci::kScheme))
       return error(ErrorKind::Invalid, "{} is in no OCI registry, so it can't be mirrored", text)
           .with_hint("mistctl push publishes it in one; a git repository is mirrored with git");
-    MIST_TRY(const registry::PackageRef place, world_.registries.parse(source.reference));
+    MIST_TRY(const registry::PackageRef place, dependencies_.registries.parse(source.reference));
     MIST_TRY_VOID(add_source(place, source));
     return add_called(source.dependencies, source.name);
   }
@@ -92,14 +93,14 @@ class SourceFinder {
 
   Status add_dependency(const std::string& id, const package::Source& source, const std::string& caller) {
     if (is_path(id)) {
-      MIST_TRY(const registry::PackageRef place, world_.registries.parse(source.reference));
+      MIST_TRY(const registry::PackageRef place, dependencies_.registries.parse(source.reference));
       return add_remote_bases_of(place, source);
     }
     if (!source.reference.starts_with(oci::kScheme)) {
       left_out_.push_back({config::redact_urls(source.reference), caller, "it is in no OCI registry"});
       return {};
     }
-    MIST_TRY(const registry::PackageRef place, world_.packages.parse_dependency(source.reference));
+    MIST_TRY(const registry::PackageRef place, dependencies_.packages.parse_dependency(source.reference));
     return add_source(place, source);
   }
 
@@ -119,7 +120,7 @@ class SourceFinder {
   Status add_remote_bases(const registry::PackageRef& place, const std::string& name,
                           const resolve::LockFile& lock) {
     MIST_TRY(const std::vector<resolve::LockedRemote> remotes,
-             world_.packages.remotes(place, lock, false, context_));
+             dependencies_.packages.remotes(place, lock, false, context_));
     for (const resolve::LockedRemote& each : remotes)
       left_out_.push_back({config::redact_urls(each.name), name,
                            "its kustomization names it, and it is fetched when it is rendered"});
@@ -129,25 +130,25 @@ class SourceFinder {
   // Sources on this machine: their dependencies, as far as they aren't beside them. Only of a Kustomize
   // directory all files are read: beside the sources of a program there may be any number.
   Status add_local(const Path& path) {
-    if (!world_.files.exists(path))
+    if (!dependencies_.files.exists(path))
       return error(ErrorKind::NotFound, "there is no file or directory {}", escape_controls(path.string()))
           .with_hint("check the path; a package of a registry is written <registry>/<path>:<version>");
-    if (world_.files.exists(path / registry::kChartFile)) return add_chart(path);
-    MIST_TRY(const LockedSource locked, read_locked_source(world_.files, path));
+    if (dependencies_.files.exists(path / registry::kChartFile)) return add_chart(path);
+    MIST_TRY(const LockedSource locked, read_locked_source(dependencies_.files, path));
     render::DependencyRules rules;
     rules.lock = locked.lock;
     MIST_TRY(const render::Resolution resolution,
-             world_.packages.solve(locked.source, locked.directory.string(), rules, context_));
+             dependencies_.packages.solve(locked.source, locked.directory.string(), rules, context_));
     for (const auto& [id, source] : resolution.sources)
       MIST_TRY_VOID(add_dependency(id, source, locked.source.name));
-    if (!locked.is_directory || !has_kustomization(world_.files, locked.directory)) return {};
+    if (!locked.is_directory || !has_kustomization(dependencies_.files, locked.directory)) return {};
     return add_remote_bases(registry::PackageRef(registry::LocalRef{locked.directory}), locked.source.name,
                             locked.lock.value_or(resolve::LockFile()));
   }
 
   Result<std::optional<std::string>> text_of(const Path& file) const {
-    if (!world_.files.exists(file)) return std::optional<std::string>();
-    MIST_TRY(std::string text, world_.files.read(file, kMostChartText));
+    if (!dependencies_.files.exists(file)) return std::optional<std::string>();
+    MIST_TRY(std::string text, dependencies_.files.read(file, kMostChartText));
     return std::optional(std::move(text));
   }
 
@@ -164,7 +165,7 @@ class SourceFinder {
       MIST_TRY(const registry::ChartLock lock, registry::ChartLock::parse(*lock_text, place));
       wanted = lock.dependencies;
     }
-    MIST_TRY(const SubchartList there, list_subcharts(world_.files, chart));
+    MIST_TRY(const SubchartList there, list_subcharts(dependencies_.files, chart));
     for (const registry::ChartDependency& each : wanted)
       MIST_TRY_VOID(add_subchart(each, manifest.name, there));
     return {};
@@ -188,7 +189,7 @@ class SourceFinder {
     return {};
   }
 
-  const MirrorWorld& world_;
+  const MirrorDependencies& dependencies_;
   const Context& context_;
   std::map<std::string, oci::Reference> found_;
   std::set<const package::ResolvedPackage*> seen_;
@@ -197,16 +198,17 @@ class SourceFinder {
 
 // Copies one after the other.
 Result<std::vector<registry::CopyReport>> copy_all(
-    const MirrorWorld& world, registry::OciTarget& target, const std::vector<oci::Reference>& artifacts,
+    const MirrorDependencies& dependencies, registry::OciTarget& target,
+    const std::vector<oci::Reference>& artifacts,
     const std::function<Result<oci::Repository>(const oci::Repository&)>& repository_of,
     const registry::CopyOptions& options, const Context& context) {
-  MIST_TRY(registry::OciClient* const client, world.registries.oci_client());
+  MIST_TRY(registry::OciClient* const client, dependencies.registries.oci_client());
   std::vector<registry::CopyReport> reports;
   for (std::size_t i = 0; i < artifacts.size(); ++i) {
     const oci::Reference& from = artifacts[i];
     MIST_TRY(oci::Repository repository, repository_of(from.repository));
     const oci::Reference to{.repository = std::move(repository), .tag = from.tag, .range = {}, .digest = {}};
-    Activity activity(world.events,
+    Activity activity(dependencies.events,
                       fmt::format("mirroring {} ({} of {})", from.str(), i + 1, artifacts.size()));
     Result<registry::CopyReport> report =
         registry::copy_artifact(*client, target, from, to, options, context);
@@ -223,37 +225,37 @@ Result<oci::Repository> same_repository(const oci::Repository& repository) { ret
 
 using Reports = Result<std::vector<registry::CopyReport>>;
 
-Reports into_registry(const MirrorWorld& world, const std::string& prefix,
+Reports into_registry(const MirrorDependencies& dependencies, const std::string& prefix,
                       const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
                       const Context& context) {
-  MIST_TRY(registry::OciClient* const client, world.registries.oci_client());
+  MIST_TRY(registry::OciClient* const client, dependencies.registries.oci_client());
   const auto below = [&](const oci::Repository& repository) {
     return registry::mirror_repository(prefix, repository);
   };
-  return copy_all(world, *client, artifacts, below, options, context);
+  return copy_all(dependencies, *client, artifacts, below, options, context);
 }
 
-Reports into_directory(const MirrorWorld& world, const Path& directory,
+Reports into_directory(const MirrorDependencies& dependencies, const Path& directory,
                        const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
                        const Context& context) {
   MIST_TRY(const std::unique_ptr<registry::LayoutWriter> layout,
-           registry::LayoutWriter::open(world.files, directory, context));
-  Reports reports = copy_all(world, *layout, artifacts, same_repository, options, context);
+           registry::LayoutWriter::open(dependencies.files, directory, context));
+  Reports reports = copy_all(dependencies, *layout, artifacts, same_repository, options, context);
   if (reports) MIST_TRY_VOID(layout->finish());
   return reports;
 }
 
 // The artifacts that are there already, read as a layout; nothing is written.
-Reports preview_layout(const MirrorWorld& world, const OciPlace& to,
+Reports preview_layout(const MirrorDependencies& dependencies, const OciPlace& to,
                        const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
                        const Context& context) {
   std::unique_ptr<registry::LayoutReader> reader;
-  if (world.files.exists(to.path)) {
-    MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::layout_at(world.files, to));
+  if (dependencies.files.exists(to.path)) {
+    MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::layout_at(dependencies.files, to));
     MIST_TRY(reader, registry::LayoutReader::open(std::move(files), escape_controls(to.str())));
   }
   registry::LayoutPreview preview(std::move(reader));
-  return copy_all(world, preview, artifacts, same_repository, options, context);
+  return copy_all(dependencies, preview, artifacts, same_repository, options, context);
 }
 
 // Which archive a directory was unpacked from; empty: there is none.
@@ -266,40 +268,41 @@ std::string stamp_of(const Path& archive) {
 }
 
 // The parts that a stopped run left are those of the archive that is there now; otherwise they are of no use.
-Status prepare_parts(const MirrorWorld& world, const Path& archive, const Path& partial,
+Status prepare_parts(const MirrorDependencies& dependencies, const Path& archive, const Path& partial,
                      const Context& context) {
   constexpr std::string_view kStampFile = "unpacked-from";
   const std::string stamp = stamp_of(archive);
   const Path stamp_file = partial / kStampFile;
-  const auto before = world.files.read(stamp_file);
+  const auto before = dependencies.files.read(stamp_file);
   if (stamp == (before.ok() ? *before : std::string())) return {};
-  MIST_TRY_VOID(world.files.remove_all(partial));
+  MIST_TRY_VOID(dependencies.files.remove_all(partial));
   if (stamp.empty()) return {};
-  Activity activity(world.events, fmt::format("unpacking {}", archive.string()));
-  MIST_TRY_VOID(registry::unpack_layout_archive(world.files, archive, partial, context));
-  return world.files.write(stamp_file, stamp);
+  Activity activity(dependencies.events, fmt::format("unpacking {}", archive.string()));
+  MIST_TRY_VOID(registry::unpack_layout_archive(dependencies.files, archive, partial, context));
+  return dependencies.files.write(stamp_file, stamp);
 }
 
 // Collected in a directory beside it, so that a run that was stopped is continued. One run at a time: the
 // lock stays beside both, since others may wait for it.
-Reports into_archive(const MirrorWorld& world, const Path& archive,
+Reports into_archive(const MirrorDependencies& dependencies, const Path& archive,
                      const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
                      const Context& context) {
   Path partial = archive;
   partial += ".partial";
   const Path directory = archive.parent_path();
-  if (!directory.empty()) MIST_TRY_VOID(world.files.make_directories(directory));
+  if (!directory.empty()) MIST_TRY_VOID(dependencies.files.make_directories(directory));
   MIST_TRY(const FileLock lock,
            FileLock::acquire(directory / fmt::format(".{}.lock", archive.filename().string()), context));
-  MIST_TRY_VOID(prepare_parts(world, archive, partial, context));
+  MIST_TRY_VOID(prepare_parts(dependencies, archive, partial, context));
   MIST_TRY(std::vector<registry::CopyReport> reports,
-           into_directory(world, partial, artifacts, options, context));
-  Activity activity(world.events, fmt::format("writing {}", archive.string()));
-  MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::directory_layout(world.files, partial));
+           into_directory(dependencies, partial, artifacts, options, context));
+  Activity activity(dependencies.events, fmt::format("writing {}", archive.string()));
+  MIST_TRY(std::unique_ptr<registry::LayoutFiles> files,
+           registry::directory_layout(dependencies.files, partial));
   MIST_TRY(const std::unique_ptr<registry::LayoutReader> layout,
            registry::LayoutReader::open(std::move(files), escape_controls(partial.string())));
   MIST_TRY_VOID(registry::write_layout_archive(*layout, archive, context));
-  MIST_TRY_VOID(world.files.remove_all(partial));
+  MIST_TRY_VOID(dependencies.files.remove_all(partial));
   return reports;
 }
 
@@ -319,12 +322,12 @@ std::vector<config::Mirror> mirrors_for(const std::vector<oci::Reference>& artif
 
 }  // namespace
 
-Result<MirrorSources> find_mirror_sources(const MirrorWorld& world,
+Result<MirrorSources> find_mirror_sources(const MirrorDependencies& dependencies,
                                           const std::vector<std::string>& references,
                                           const Context& context) {
-  SourceFinder finder(world, context);
+  SourceFinder finder(dependencies, context);
   for (const std::string& each : references) {
-    Activity activity(world.events, fmt::format("resolving {}", config::redact_urls(each)));
+    Activity activity(dependencies.events, fmt::format("resolving {}", config::redact_urls(each)));
     if (Status added = finder.add(each); !added) {
       activity.fail();
       return std::move(added).error();
@@ -333,21 +336,21 @@ Result<MirrorSources> find_mirror_sources(const MirrorWorld& world,
   return std::move(finder).finish();
 }
 
-Result<MirrorReport> mirror_artifacts(const MirrorWorld& world, const std::vector<oci::Reference>& artifacts,
-                                      const OciPlace& to, const registry::CopyOptions& options,
-                                      const Context& context) {
+Result<MirrorReport> mirror_artifacts(const MirrorDependencies& dependencies,
+                                      const std::vector<oci::Reference>& artifacts, const OciPlace& to,
+                                      const registry::CopyOptions& options, const Context& context) {
   MirrorReport report;
   report.mirrors = mirrors_for(artifacts, to);
   const auto copy = [&]() -> Reports {
     switch (to.kind) {
       case OciPlace::Kind::Registry:
-        return into_registry(world, to.prefix, artifacts, options, context);
+        return into_registry(dependencies, to.prefix, artifacts, options, context);
       case OciPlace::Kind::Directory:
-        return options.dry_run ? preview_layout(world, to, artifacts, options, context)
-                               : into_directory(world, to.path, artifacts, options, context);
+        return options.dry_run ? preview_layout(dependencies, to, artifacts, options, context)
+                               : into_directory(dependencies, to.path, artifacts, options, context);
       case OciPlace::Kind::Archive:
-        return options.dry_run ? preview_layout(world, to, artifacts, options, context)
-                               : into_archive(world, to.path, artifacts, options, context);
+        return options.dry_run ? preview_layout(dependencies, to, artifacts, options, context)
+                               : into_archive(dependencies, to.path, artifacts, options, context);
     }
     return error(ErrorKind::Internal, "{} is of no kind", to.str());
   };

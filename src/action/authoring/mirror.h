@@ -18,7 +18,7 @@
 namespace mist::action {
 
 /// `registries` and `packages` read from registries themselves, not from mirrors of them.
-struct MirrorWorld {
+struct MirrorDependencies {
   FileSystem& files;
   EventSink& events;
   registry::Registries& registries;
@@ -41,7 +41,7 @@ struct MirrorSources {
 /// registries, also by range, or sources on this machine (a package's directory or module, a chart's
 /// directory), of which only the dependencies count. Errors: Invalid (a package that is in no OCI registry),
 /// of Packages and OciClient.
-Result<MirrorSources> find_mirror_sources(const MirrorWorld& world,
+Result<MirrorSources> find_mirror_sources(const MirrorDependencies& dependencies,
                                           const std::vector<std::string>& references, const Context& context);
 
 struct MirrorReport {
@@ -52,7 +52,8 @@ struct MirrorReport {
 
 /// Errors: Conflict (a version is there with other content, and `overwrite` doesn't allow that), of both
 /// ends.
-Result<MirrorReport> mirror_artifacts(const MirrorWorld& world, const std::vector<oci::Reference>& artifacts,
+Result<MirrorReport> mirror_artifacts(const MirrorDependencies& dependencies,
+                                      const std::vector<oci::Reference>& artifacts,
                                       const registry::OciPlace& to, const registry::CopyOptions& options,
                                       const Context& context);
 

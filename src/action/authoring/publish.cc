@@ -235,7 +235,7 @@ Result<Publication> prepare_publication(render::RenderedRelease rendered, const 
   if (publication.objects.empty())
     return error(ErrorKind::Invalid, "{} renders no objects that could be published",
                  publication.package.reference);
-  if (rendered.birth) publication.created = rendered.birth->frozen_clock;
+  if (rendered.fixed) publication.created = rendered.fixed->frozen_clock;
   publication.source = options.source.empty() ? source_of(publication.package) : options.source;
   publication.revision = options.revision.empty() ? revision_of(publication.package) : options.revision;
   return publication;

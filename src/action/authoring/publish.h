@@ -40,7 +40,7 @@ struct Publication {
   release::PackageInfo package = {};
 };
 
-/// `rendered`: a render without a cluster, with its birth. Its objects are those of applied_objects().
+/// `rendered`: a render without a cluster, with its fixed inputs. Its objects are those of applied_objects().
 /// Conflict: a secret was drawn, and `options` doesn't let it be published; names the fields and the flag.
 /// Invalid: no objects, or two with one identity. Also errors of rendering once more.
 Result<Publication> prepare_publication(render::RenderedRelease rendered, const PublishOptions& options,

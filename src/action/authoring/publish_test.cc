@@ -46,7 +46,7 @@ class Publish : public ::testing::Test {
     render::RenderedRelease result{};
     result.package = {"oci://reg.example/team/shop:1.4.0", "shop", "1.4.0", "sha256:01"};
     result.objects = std::move(objects);
-    result.birth = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"};
+    result.fixed = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"};
     if (!other.empty()) {
       result.drawn.unnamed = true;
       result.again = [other](const render::RenderVariant& variant, const Context&) -> Result<Objects> {

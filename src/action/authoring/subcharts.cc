@@ -136,13 +136,13 @@ Result<std::vector<std::string>> outdated(const FileSystem& files, const ChartHo
 
 // The charts that have a repository, in the order of `locked`; the others are in charts/ and stay nullopt.
 Result<std::vector<std::optional<registry::PackedSubchart>>> fetch_packed(
-    const SubchartWorld& world, registry::SubchartSource& source, const std::vector<ChartDependency>& locked,
-    const Context& context) {
+    const SubchartDependencies& dependencies, registry::SubchartSource& source,
+    const std::vector<ChartDependency>& locked, const Context& context) {
   std::vector<std::optional<registry::PackedSubchart>> packed(locked.size());
   MIST_TRY_VOID(parallel_for(locked.size(), kAtOnce, [&](std::size_t i) -> Status {
     const ChartDependency& each = locked[i];
     if (each.repository.empty()) return {};
-    Activity activity(world.events, fmt::format("fetching {} {}", each.name, each.version));
+    Activity activity(dependencies.events, fmt::format("fetching {} {}", each.name, each.version));
     auto fetched = source.fetch(each, context);
     if (!fetched) activity.fail();
     MIST_TRY(packed[i], std::move(fetched).in(fmt::format("while fetching the dependency {}", each.name)));
@@ -151,15 +151,15 @@ Result<std::vector<std::optional<registry::PackedSubchart>>> fetch_packed(
   return packed;
 }
 
-Result<SubchartReport> fetch_all(const SubchartWorld& world, const ChartHome& home,
+Result<SubchartReport> fetch_all(const SubchartDependencies& dependencies, const ChartHome& home,
                                  registry::SubchartSource& source, const std::vector<ChartDependency>& locked,
                                  const Context& context) {
   SubchartReport report;
   report.lock_file = home.lock_file();
   for (const ChartDependency& each : locked)
-    if (each.repository.empty()) MIST_TRY_VOID(check_own(world.files, home, each));
+    if (each.repository.empty()) MIST_TRY_VOID(check_own(dependencies.files, home, each));
   Archives archives;
-  MIST_TRY(const auto packed, fetch_packed(world, source, locked, context));
+  MIST_TRY(const auto packed, fetch_packed(dependencies, source, locked, context));
   for (std::size_t i = 0; i < locked.size(); ++i) {
     const ChartDependency& each = locked[i];
     report.charts.push_back({each.name, each.version, each.repository, each.name});
@@ -171,23 +171,25 @@ Result<SubchartReport> fetch_all(const SubchartWorld& world, const ChartHome& ho
   std::set<std::string> written;
   std::vector<TreeFile> files;
   for (const auto& [name, bytes] : archives) {
-    const Result<std::string> there = world.files.read(home.charts() / name, registry::kMaxPackageBytes);
+    const Result<std::string> there =
+        dependencies.files.read(home.charts() / name, registry::kMaxPackageBytes);
     if (there.ok() && *there == bytes) continue;
     files.push_back({name, bytes});
     written.insert(name);
   }
   for (SubchartReport::Chart& each : report.charts) each.written = written.contains(each.file);
-  MIST_TRY(report.removed, outdated(world.files, home, archives));
+  MIST_TRY(report.removed, outdated(dependencies.files, home, archives));
   if (!files.empty() || !report.removed.empty())
-    MIST_TRY_VOID(replace_entries(world.files, home.charts(), files, report.removed));
+    MIST_TRY_VOID(replace_entries(dependencies.files, home.charts(), files, report.removed));
   return report;
 }
 
-Result<SubchartReport> update(const SubchartWorld& world, const ChartHome& home, const Context& context) {
+Result<SubchartReport> update(const SubchartDependencies& dependencies, const ChartHome& home,
+                              const Context& context) {
   SubchartReport nothing;
   nothing.lock_file = home.lock_file();
   if (home.manifest.dependencies.empty()) return nothing;
-  registry::SubchartSource source(world.source, home.directory);
+  registry::SubchartSource source(dependencies.source, home.directory);
   MIST_TRY(const std::vector<ChartDependency> wanted, resolved_all(source, home.manifest.dependencies));
   std::vector<ChartDependency> locked;
   for (const ChartDependency& each : wanted) locked.push_back({each.name, each.version, each.repository});
@@ -199,10 +201,10 @@ Result<SubchartReport> update(const SubchartWorld& world, const ChartHome& home,
                  .in(fmt::format("while choosing a version of the dependency {}", each.name)));
     return {};
   }));
-  MIST_TRY(SubchartReport report, fetch_all(world, home, source, locked, context));
-  const ChartLock lock = registry::lock_of(wanted, std::move(locked), world.clock.now());
+  MIST_TRY(SubchartReport report, fetch_all(dependencies, home, source, locked, context));
+  const ChartLock lock = registry::lock_of(wanted, std::move(locked), dependencies.clock.now());
   if (home.lock && home.lock->digest == lock.digest) return report;
-  MIST_TRY_VOID(world.files.write(home.lock_file(), lock.to_text(), kUsersFile));
+  MIST_TRY_VOID(dependencies.files.write(home.lock_file(), lock.to_text(), kUsersFile));
   report.lock_written = true;
   return report;
 }
@@ -280,17 +282,17 @@ class Shelf {
 
 }  // namespace
 
-Result<SubchartReport> update_subcharts(const SubchartWorld& world, const Path& chart,
+Result<SubchartReport> update_subcharts(const SubchartDependencies& dependencies, const Path& chart,
                                         const Context& context) {
-  MIST_TRY(const ChartHome home, read_home(world.files, chart));
-  return update(world, home, context);
+  MIST_TRY(const ChartHome home, read_home(dependencies.files, chart));
+  return update(dependencies, home, context);
 }
 
-Result<SubchartReport> build_subcharts(const SubchartWorld& world, const Path& chart,
+Result<SubchartReport> build_subcharts(const SubchartDependencies& dependencies, const Path& chart,
                                        const Context& context) {
-  MIST_TRY(const ChartHome home, read_home(world.files, chart));
-  if (!home.lock) return update(world, home, context);
-  registry::SubchartSource source(world.source, home.directory);
+  MIST_TRY(const ChartHome home, read_home(dependencies.files, chart));
+  if (!home.lock) return update(dependencies, home, context);
+  registry::SubchartSource source(dependencies.source, home.directory);
   MIST_TRY(const std::vector<ChartDependency> wanted, resolved_all(source, home.manifest.dependencies));
   if (!registry::is_in_step(*home.lock, home.manifest, wanted))
     return error(ErrorKind::Invalid, "the lock file ({}) is out of sync with the dependencies file ({})",
@@ -298,7 +300,7 @@ Result<SubchartReport> build_subcharts(const SubchartWorld& world, const Path& c
                  home.manifest.original ? registry::kRequirementsFile : registry::kChartFile)
         .with_hint(fmt::format("mistctl dependency update {}", shell_word(chart.string())));
   MIST_TRY(const std::vector<ChartDependency> locked, resolved_all(source, home.lock->dependencies));
-  return fetch_all(world, home, source, locked, context);
+  return fetch_all(dependencies, home, source, locked, context);
 }
 
 Result<SubchartList> list_subcharts(const FileSystem& files, const Path& chart) {

@@ -14,11 +14,11 @@
 
 namespace mist::action {
 
-struct SubchartWorld {
+struct SubchartDependencies {
   FileSystem& files;
   const Clock& clock;
   EventSink& events;
-  registry::SubchartSource::World source;
+  registry::SubchartSource::Dependencies source;
 };
 
 struct SubchartReport {
@@ -38,10 +38,11 @@ struct SubchartReport {
 /// Chooses the newest versions that Chart.yaml allows, fetches them and writes the lock, if it says something
 /// else. `chart` is the chart's directory. Errors: NotFound, Invalid (no chart, charts/ that can't be
 /// replaced), of SubchartSource.
-Result<SubchartReport> update_subcharts(const SubchartWorld& world, const Path& chart,
+Result<SubchartReport> update_subcharts(const SubchartDependencies& dependencies, const Path& chart,
                                         const Context& context);
 /// Fetches what the lock says; without a lock it updates. Invalid too when the lock isn't of this Chart.yaml.
-Result<SubchartReport> build_subcharts(const SubchartWorld& world, const Path& chart, const Context& context);
+Result<SubchartReport> build_subcharts(const SubchartDependencies& dependencies, const Path& chart,
+                                       const Context& context);
 
 struct SubchartList {
   struct Row {

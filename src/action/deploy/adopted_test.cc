@@ -14,7 +14,7 @@
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "testing/recorded_events.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -35,7 +35,7 @@ kind: ConfigMap
 metadata: {name: zero, annotations: {mistletoe.dev/after: ConfigMap/two}}
 )";
 
-class AdoptedTest : public testing::ReleaseWorld {
+class AdoptedTest : public testing::ReleaseFixture {
  protected:
   // The second object is refused once the first is adopted.
   void fail_after_adopting(const DeployOptions& options) {

@@ -462,8 +462,8 @@ std::vector<std::string> Containers::warnings(const std::vector<PlannedAction>& 
   return sentences;
 }
 
-Result<std::string> Containers::last_look(const Environment& environment, const ObjectKey& key,
-                                          const Context& context) const {
+Result<std::string> Containers::last_check(const Environment& environment, const ObjectKey& key,
+                                           const Context& context) const {
   if (!is_looked_into(key)) return std::string();
   Views views;
   MIST_TRY(const ContainerView* view, view_of(environment, key, views, context));

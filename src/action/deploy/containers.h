@@ -8,7 +8,7 @@
 // Three things stay: what the release still wants or retains, with its record where that stays; other
 // releases' objects and records; and objects that are annotated to be kept. An object that belongs to nobody
 // goes with its container where --delete-namespaces or --delete-crds says so, and is listed then; so does
-// everything that can't be looked at. Each deletion is decided twice: settle() for the plan, last_look()
+// everything that can't be looked at. Each deletion is decided twice: settle() for the plan, last_check()
 // right before the DELETE, for objects that came meanwhile. Upgrade, rollback, undoing, saved plans and
 // uninstalling use this one mechanism.
 
@@ -42,8 +42,8 @@ class Containers {
                 const apply::LiveState& live, const Context& context);
 
   /// Right before it is deleted: why it stays after all, in one sentence; empty: it goes. Any thread.
-  Result<std::string> last_look(const Environment& environment, const apimachinery::ObjectKey& key,
-                                const Context& context) const;
+  Result<std::string> last_check(const Environment& environment, const apimachinery::ObjectKey& key,
+                                 const Context& context) const;
 
   /// Of an object that is deleted and recreated although nobody was asked: which claims, and which other data
   /// that is to be kept, would be lost since only it owns them, in one sentence; empty: none. Any thread.

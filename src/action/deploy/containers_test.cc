@@ -8,7 +8,7 @@
 #include "action/recover/recover.h"
 #include "encoding/yaml.h"
 #include "testing/api_refusal.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -43,7 +43,7 @@ std::string text(std::initializer_list<std::string_view> parts) {
   return all;
 }
 
-class ContainersTest : public testing::ReleaseWorld {
+class ContainersTest : public testing::ReleaseFixture {
  protected:
   static DeployOptions all_flags() {
     return {.allowed = {.prune = {.delete_crds = true, .delete_namespaces = true}}};

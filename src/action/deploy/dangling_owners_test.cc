@@ -5,7 +5,7 @@
 
 #include "action/query/drift.h"
 #include "apply/plan/left_as_is.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 #include "testing/yaml.h"
 
 namespace mist::action {
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class DanglingOwners : public testing::ReleaseWorld {
+class DanglingOwners : public testing::ReleaseFixture {
  protected:
   void SetUp() override {
     cluster.put(

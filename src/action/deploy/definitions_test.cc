@@ -113,8 +113,8 @@ TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
   EXPECT_THAT(upgraded->plan.removals[0].reason, HasSubstr("--skip-crds"));
   // A run that finishes that revision's work, or goes back to it, leaves the CRD too.
   ASSERT_TRUE(deploy_now(definition("size"), false).ok());
-  const Environment world{cluster, clock, random, events, "tester"};
-  const auto back = deploy(world, id, rollback_intent(world, 1, Context()),
+  const Environment with_sink{cluster, clock, random, events, "tester"};
+  const auto back = deploy(with_sink, id, rollback_intent(with_sink, 1, Context()),
                            {.allowed = {.prune = {.delete_crds = true}}}, Context());
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   EXPECT_TRUE(has_definition());

@@ -8,7 +8,7 @@
 #include "action/deploy/deployment.h"
 #include "action/deploy/examine.h"
 #include "action/deploy/late_writes.h"
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "action/deploy/server_dry_run.h"
 #include "action/kept_by.h"
 #include "action/recover/recover.h"
@@ -62,45 +62,47 @@ Result<bool> create_namespace(const Environment& environment, const std::string&
   return true;
 }
 
-DeployReport report_of(Look look) {
+DeployReport report_of(PreparedDeploy prepared) {
   DeployReport report;
-  report.id = look.state.id;
-  report.dry_run = look.options.dry_run;
-  report.package = look.rendered.package;
-  report.first = !look.state.deployed;
-  if (look.state.deployed)
-    report.packages = package_changes(look.state.deployed->package, look.rendered.package);
-  report.message = std::move(look.rendered.message);
-  report.restores = look.rendered.restores;
-  report.revision = look.plan.revision;
-  report.plan = std::move(look.plan);
+  report.id = prepared.state.id;
+  report.dry_run = prepared.options.dry_run;
+  report.package = prepared.rendered.package;
+  report.first = !prepared.state.deployed;
+  if (prepared.state.deployed)
+    report.packages = package_changes(prepared.state.deployed->package, prepared.rendered.package);
+  report.message = std::move(prepared.rendered.message);
+  report.restores = prepared.rendered.restores;
+  report.revision = prepared.plan.revision;
+  report.plan = std::move(prepared.plan);
   return report;
 }
 
 // Nothing is to be written, but the objects that are there may still not be ready: their Pods may have
 // crashed since yesterday. Those that the look saw as ready aren't asked for again.
-Status wait_for_what_is_there(const Environment& environment, const Look& look, const Context& context) {
-  std::vector<apply::AwaitedObject> objects = apply::awaited_objects(look.plan, {});
+Status wait_for_what_is_there(const Environment& environment, const PreparedDeploy& prepared,
+                              const Context& context) {
+  std::vector<apply::AwaitedObject> objects = apply::awaited_objects(prepared.plan, {});
   std::erase_if(objects, [&](const apply::AwaitedObject& object) {
-    const auto live = look.live.find(object.key);
-    return live != look.live.end() && live->second.whole &&
+    const auto live = prepared.live.find(object.key);
+    return live != prepared.live.end() && live->second.whole &&
            apply::readiness(live->second.value).health == apply::Health::Ready;
   });
-  return apply::wait_until_ready(environment.client, look.state.id, objects,
-                                 {.timeout = look.options.timeout, .jobs_end = look.options.wait_for_jobs},
-                                 environment.events, context)
+  return apply::wait_until_ready(
+             environment.client, prepared.state.id, objects,
+             {.timeout = prepared.options.timeout, .jobs_end = prepared.options.wait_for_jobs},
+             environment.events, context)
       .in("while waiting for the release to become ready; nothing had to be written");
 }
 
 // Objects that a stopped run may still be writing, and that this one leaves, are written first: those that
 // are seen after that stay as they are.
-Status outdate_late_writes(const Environment& environment, Look& look, const Context& context) {
+Status outdate_late_writes(const Environment& environment, PreparedDeploy& prepared, const Context& context) {
   OwnWrites own;
-  own.add(look.plan.removals);
-  own.add(look.plan.writes);
-  MIST_TRY(const std::size_t written, outdate_late_writes(environment, look.state, own, context));
+  own.add(prepared.plan.removals);
+  own.add(prepared.plan.writes);
+  MIST_TRY(const std::size_t written, outdate_late_writes(environment, prepared.state, own, context));
   if (written == 0) return {};
-  return look_again(environment, look, context);
+  return refresh(environment, prepared, context);
 }
 
 // A deployment that failed may have a revision to undo.
@@ -109,11 +111,11 @@ struct Try {
   std::optional<Deployment::Recorded> failed = {};
 };
 
-Try carry_out(const Environment& environment, Result<Look> seen, const Intent& intent,
+Try carry_out(const Environment& environment, Result<PreparedDeploy> seen, const Intent& intent,
               const DeployOptions& options, const Context& context) {
   const release::ReleaseId id = seen->state.id;
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
-  if (Status fits = check_look(environment, *seen, context); !fits) return {std::move(fits).error()};
+  if (Status fits = check_prepared(environment, *seen, context); !fits) return {std::move(fits).error()};
   if (!(intent.may_change_nothing && seen->nothing_new))
     warn_of_keeper(environment, seen->state, KeptChange::Deploy, context);
   if (options.dry_run == DryRun::No) {
@@ -150,7 +152,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
     auto made = create_namespace(environment, id.ns, context);
     if (!made.ok()) return {std::move(made).error()};
     seen->made_namespace = *made;
-    if (Status again = look_again(environment, *seen, context); !again) return {std::move(again).error()};
+    if (Status again = refresh(environment, *seen, context); !again) return {std::move(again).error()};
     if (Status agreed = refuse_conflicts(*seen); !agreed) return {std::move(agreed).error()};
   }
   if (seen->state.silent_lock) {
@@ -189,7 +191,7 @@ Try carry_out(const Environment& environment, Result<Look> seen, const Intent& i
 
 Try try_deploy(const Environment& environment, ReleaseState state, const Intent& intent,
                const DeployOptions& options, const Context& context) {
-  auto seen = look(environment, std::move(state), intent, options, context);
+  auto seen = prepare(environment, std::move(state), intent, options, context);
   if (!seen.ok()) return {std::move(seen).error()};
   const render::HiddenValues hidden = seen->hidden;
   if (hidden.empty()) return carry_out(environment, std::move(seen), intent, options, context);
@@ -299,7 +301,7 @@ Intent preview_intent(Render render) {
           .check = refuse_uninstalling,
           .render = std::move(render),
           .hooks = apply::HookVerb::Upgrade,
-          .only_looks = true};
+          .read_only = true};
 }
 
 Intent reapply_intent() {
@@ -329,12 +331,12 @@ namespace {
 
 // Two that take from each other lock each other out at the same moment, and again as soon as they try again:
 // each steps back for another while.
-void step_back(const Environment& environment, int look, const Context& context) {
-  if (look < 2) return;
+void step_back(const Environment& environment, int attempt, const Context& context) {
+  if (attempt < 2) return;
   std::array<std::byte, 2> drawn;
   environment.random.fill(drawn);
   const auto part = (std::to_integer<unsigned>(drawn[0]) << 8U | std::to_integer<unsigned>(drawn[1])) % 1000U;
-  const int most = 50 << std::min(look, 5);  // milliseconds
+  const int most = 50 << std::min(attempt, 5);  // milliseconds
   environment.clock.sleep(std::chrono::milliseconds(most) * part / 1000, context.stop());
 }
 
@@ -351,14 +353,14 @@ Result<DeployReport> deploy(const Environment& environment, const release::Relea
                             const Intent& intent, const DeployOptions& options, const Context& context) {
   const SteadyTime give_up = environment.clock.steady_now() +
                              std::chrono::duration_cast<SteadyTime::duration>(environment.lock_wait);
-  for (int look = 1;; ++look) {
+  for (int attempt = 1;; ++attempt) {
     MIST_TRY(ReleaseState state,
              options.dry_run == DryRun::No
                  ? read_release_to_write(environment, id, intent.action, context, intent.lost)
                  : read_release(environment, id, context, intent.lost));
     Try result = try_deploy(environment, std::move(state), intent, options, context);
     if (result.report.ok()) return std::move(result.report);
-    if (apply::has_other_scope(result.report.error()) && look < kLooks) {
+    if (apply::has_other_scope(result.report.error()) && attempt < kMostAttempts) {
       environment.client.invalidate_discovery();
       environment.events.info(
           fmt::format("{}: looking again at what the cluster serves", result.report.error().message));
@@ -368,10 +370,10 @@ Result<DeployReport> deploy(const Environment& environment, const release::Relea
       return rolled_back(environment, id, *result.failed, options, std::move(result.report).error(), context);
     // Somebody changed the release between our look and our lock.
     if (!release::anchor_moved(result.report.error())) return std::move(result.report);
-    if (look >= kLooks && environment.clock.steady_now() >= give_up)
+    if (attempt >= kMostAttempts && environment.clock.steady_now() >= give_up)
       return moves_on(id, result.report.error());
     environment.events.debug(fmt::format("release {} changed meanwhile, looking again", id.display()));
-    step_back(environment, look, context);
+    step_back(environment, attempt, context);
     MIST_TRY_VOID(context.check());
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 // One path for everything that makes a cluster equal to a set of objects: install, upgrade, rollback and what
 // applies recorded objects again. An Intent says whether the verb fits the release, and what is wanted; the
-// rest is the same for all: look without a lock (look.h), plan, lock under the version that was read,
+// rest is the same for all: prepare without a lock (prepare.h), plan, lock under the version that was read,
 // journal, write, wait, prune, finish (deployment.h). When the release moved meanwhile, everything is looked
 // at again.
 
@@ -73,7 +73,7 @@ struct Intent {
   /// (apply/plan/left_as_is.h). For verbs that apply a recorded revision, where nobody can change what a
   /// package makes.
   bool leaves_refused = false;
-  bool only_looks = false;         ///< nothing is to be written, whatever the options say
+  bool read_only = false;          ///< nothing is to be written, whatever the options say
   bool asks_about_changes = true;  ///< whether the server would refuse one (apply::ask_about_all_changes)
   /// The last word on the plan before anything is written; empty: agrees with all.
   std::function<Status(const apply::Plan&)> agree = {};

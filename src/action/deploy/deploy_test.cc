@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "action/query/status.h"
 #include "action/uninstall.h"
 #include "apply/marks.h"
@@ -18,7 +18,7 @@
 #include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
 #include "testing/recorded_events.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -28,7 +28,7 @@ using testing::FakeCluster;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class DeployTest : public testing::ReleaseWorld {
+class DeployTest : public testing::ReleaseFixture {
  protected:
   std::string label(std::string_view kind, std::string_view ns, std::string_view name) {
     const auto object = cluster.find(kind, ns, name);
@@ -454,8 +454,9 @@ TEST_F(DeployTest, ReapplyingNeedsADeployedRevision) {
 
 TEST_F(DeployTest, LookingWritesNothing) {
   id = {"shop", "web"};
-  const auto seen = look(environment(), id, install_intent(rendering(std::string(testing::kTwoConfigMaps))),
-                         {.create_namespace = true}, Context());
+  const auto seen =
+      prepare(environment(), id, install_intent(rendering(std::string(testing::kTwoConfigMaps))),
+              {.create_namespace = true}, Context());
   ASSERT_TRUE(seen.ok()) << seen.error().to_line();
   EXPECT_TRUE(seen->namespace_missing);
   EXPECT_EQ(seen->plan.count(apply::ActionKind::Create), 2u);
@@ -555,29 +556,29 @@ TEST_F(DeployTest, AStopWhileItWaitsIsRecordedAsOne) {
 
 TEST_F(DeployTest, WhatTakesTimeAtAFarClusterIsNamed) {
   testing::RecordedEvents seen;
-  const Environment world{cluster, clock, random, seen, "tester"};
+  const Environment with_sink{cluster, clock, random, seen, "tester"};
   DeployOptions checked;
   checked.dry_run = DryRun::Server;
   const Intent intent = install_intent(rendering(std::string(testing::kTwoConfigMaps)));
-  ASSERT_TRUE(deploy(world, id, intent, checked, Context()).ok());
+  ASSERT_TRUE(deploy(with_sink, id, intent, checked, Context()).ok());
   EXPECT_THAT(std::exchange(seen.activities, {}),
               ::testing::ElementsAre("reading release default/web", "reading the cluster",
                                      "checking with the server"));
-  ASSERT_TRUE(deploy(world, id, intent, {}, Context()).ok());
+  ASSERT_TRUE(deploy(with_sink, id, intent, {}, Context()).ok());
   EXPECT_THAT(std::exchange(seen.activities, {}),
               ::testing::ElementsAre("reading release default/web", "reading the cluster",
                                      "recording revision v0", "applying 2 objects", "recording the outcome"));
-  ASSERT_TRUE(status(world, id, Context()).ok());
+  ASSERT_TRUE(status(with_sink, id, Context()).ok());
   EXPECT_THAT(seen.activities, ::testing::ElementsAre("reading release default/web", "reading the cluster"));
 }
 
 TEST_F(DeployTest, AServersDryRunLeavesOutWhatIsInANamespaceToBeCreated) {
   id = {"shop", "web"};
   testing::RecordedEvents seen;
-  const Environment world{cluster, clock, random, seen, "tester"};
+  const Environment with_sink{cluster, clock, random, seen, "tester"};
   const Intent intent = install_intent(rendering(std::string(testing::kTwoConfigMaps)));
   const auto report =
-      deploy(world, id, intent, {.dry_run = DryRun::Server, .create_namespace = true}, Context());
+      deploy(with_sink, id, intent, {.dry_run = DryRun::Server, .create_namespace = true}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(report->plan.count(apply::ActionKind::Create), 2u);
   EXPECT_TRUE(seen.has("ConfigMap shop/one was not checked by the server: its namespace does not exist yet"));
@@ -592,9 +593,9 @@ TEST_F(DeployTest, AServersDryRunForgivesWhatTheWriteGetsOver) {
         "admission webhook \"a.b\" does not support dry run because the sideEffects field is not None");
   });
   testing::RecordedEvents seen;
-  const Environment world{cluster, clock, random, seen, "tester"};
+  const Environment with_sink{cluster, clock, random, seen, "tester"};
   const Intent intent = install_intent(rendering(std::string(testing::kTwoConfigMaps)));
-  const auto report = deploy(world, id, intent, {.dry_run = DryRun::Server}, Context());
+  const auto report = deploy(with_sink, id, intent, {.dry_run = DryRun::Server}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_TRUE(
       seen.has("ConfigMap default/one was not checked by the server: a webhook that looks at it "

@@ -42,59 +42,64 @@ std::string recorded_message(const Error& failure) {
 
 }  // namespace
 
-Deployment::Deployment(const Environment& environment, const Look& look, std::string action,
+Deployment::Deployment(const Environment& environment, const PreparedDeploy& prepared, std::string action,
                        encoding::Value before_adoption)
-    : environment_(environment), look_(look), containers_(look.containers), store_(environment.client) {
-  revision_.number = look.plan.revision;
+    : environment_(environment),
+      prepared_(prepared),
+      containers_(prepared.containers),
+      store_(environment.client) {
+  revision_.number = prepared.plan.revision;
   revision_.action = std::move(action);
   revision_.created = format_time(environment.clock.now());
   revision_.attempt = environment.random.token(4);
-  revision_.package = look.rendered.package;
-  revision_.user_values = look.rendered.user_values;
-  revision_.drawn = look.rendered.drawn;
-  if (look.state.deployed) revision_.drawn.remember(look.state.deployed->drawn.used());
-  revision_.drawn.remember(look.state.tried_rotations());
-  revision_.options = recorded_options(look.options.allowed);
-  revision_.description = look.rendered.description;
-  revision_.notes = look.rendered.message;
-  revision_.restores = look.rendered.restores;
-  revision_.options.set(kHooks, apply::to_string(look.verb));
-  look.rendered.lookups.record(revision_.options);
-  look.rendered.answers.record(revision_.options);
-  if (look.options.force_crds) revision_.options.set(kForceCrds, true);
-  if (look.options.wait) revision_.options.set(kWait, true);
-  if (look.options.wait && !look.options.wait_for_jobs) revision_.options.set(kWaitForJobs, false);
+  revision_.package = prepared.rendered.package;
+  revision_.user_values = prepared.rendered.user_values;
+  revision_.drawn = prepared.rendered.drawn;
+  if (prepared.state.deployed) revision_.drawn.remember(prepared.state.deployed->drawn.used());
+  revision_.drawn.remember(prepared.state.tried_rotations());
+  revision_.options = recorded_options(prepared.options.allowed);
+  revision_.description = prepared.rendered.description;
+  revision_.notes = prepared.rendered.message;
+  revision_.restores = prepared.rendered.restores;
+  revision_.options.set(kHooks, apply::to_string(prepared.verb));
+  prepared.rendered.lookups.record(revision_.options);
+  prepared.rendered.answers.record(revision_.options);
+  if (prepared.options.force_crds) revision_.options.set(kForceCrds, true);
+  if (prepared.options.wait) revision_.options.set(kWait, true);
+  if (prepared.options.wait && !prepared.options.wait_for_jobs) revision_.options.set(kWaitForJobs, false);
   if (!before_adoption.is_null()) revision_.options.set(kBeforeAdoption, std::move(before_adoption));
-  for (const apply::DesiredObject& object : look.plan.desired) {
+  for (const apply::DesiredObject& object : prepared.plan.desired) {
     if (!object.hook) revision_.objects.push_back(object.rendered);
   }
-  revision_.tests = look.tests;
-  revision_.hooks = look.hooks;
-  revision_.inventory = apply::inventory_of(look.plan);
+  revision_.tests = prepared.tests;
+  revision_.hooks = prepared.hooks;
+  revision_.inventory = apply::inventory_of(prepared.plan);
 }
 
 Status Deployment::run(const Context& context) {
-  MIST_TRY(take_over_, TakeOver::begin(environment_, look_.state, look_.plan.writes, look_.plan.removals,
-                                       look_.options.allowed.take_over_from.transform(
-                                           [](const apply::Owner& from) { return ReleaseId(from); }),
-                                       context));
+  MIST_TRY(take_over_,
+           TakeOver::begin(environment_, prepared_.state, prepared_.plan.writes, prepared_.plan.removals,
+                           prepared_.options.allowed.take_over_from.transform(
+                               [](const apply::Owner& from) { return ReleaseId(from); }),
+                           context));
   if (Status journalled = begin(context); !journalled) {
     if (!lock_) return std::move(journalled).error();
     return stop(std::move(journalled).error());
   }
   std::vector<const apply::PlannedAction*> first;
-  for (const apply::PlannedAction& action : look_.plan.removals)
+  for (const apply::PlannedAction& action : prepared_.plan.removals)
     if (action.first && action.kind == apply::ActionKind::Delete) first.push_back(&action);
   if (Status gone = delete_first(first); !gone) return stop(std::move(gone).error());
   apply::Execution execution = write();
-  for (std::size_t i = 0; i < look_.plan.removals.size(); ++i)
-    if (gone_first_.contains(look_.plan.removals[i].key)) execution.removals[i] = apply::Outcome::Done;
+  for (std::size_t i = 0; i < prepared_.plan.removals.size(); ++i)
+    if (gone_first_.contains(prepared_.plan.removals[i].key)) execution.removals[i] = apply::Outcome::Done;
   // Before hooks that come last it was waited already.
-  if (execution.ok() && look_.options.wait && !look_.plan.order.written) execution.failure = wait(execution);
+  if (execution.ok() && prepared_.options.wait && !prepared_.plan.order.written)
+    execution.failure = wait(execution);
   // Replaced objects go only after their replacements work.
   if (execution.ok()) prune(execution);
   if (execution.ok()) prune_late_arrivals(execution);
-  revision_.inventory = apply::inventory_after(look_.plan, execution);
+  revision_.inventory = apply::inventory_after(prepared_.plan, execution);
   std::erase_if(revision_.inventory, [&](const InventoryItem& item) {
     return std::ranges::find(late_left_, item.key, &InventoryItem::key) != late_left_.end();
   });
@@ -110,15 +115,15 @@ Status Deployment::run(const Context& context) {
   note_left(execution);
   if (came_to_nothing(execution) && delete_own_revision().ok()) {
     changed_nothing_ = true;
-    return lock_->finish(as_it_was(look_.state));
+    return lock_->finish(as_it_was(prepared_.state));
   }
   MIST_TRY_VOID(finish(RevisionStatus::Deployed));
-  if (take_over_) take_over_->let_go(environment_, look_.plan.writes);
+  if (take_over_) take_over_->let_go(environment_, prepared_.plan.writes);
   return {};
 }
 
 release::Head Deployment::head(RevisionStatus status) const {
-  release::Head result = head_of(revision_, format_time(environment_.clock.now()), look_.state.anchor);
+  release::Head result = head_of(revision_, format_time(environment_.clock.now()), prepared_.state.anchor);
   result.latest = revision_.number;
   result.deployed = deployed_before();
   if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
@@ -131,38 +136,38 @@ release::Head Deployment::head(RevisionStatus status) const {
 }
 
 int Deployment::deployed_before() const {
-  return look_.state.anchor ? look_.state.anchor->head.deployed : -1;
+  return prepared_.state.anchor ? prepared_.state.anchor->head.deployed : -1;
 }
 
 // The anchor names every kind and namespace that it may have members in before there are any (KEP-3659).
 AnchorChange Deployment::announcement() const {
-  std::vector<InventoryItem> all = look_.state.owned();
+  std::vector<InventoryItem> all = prepared_.state.owned();
   all.insert(all.end(), revision_.inventory.begin(), revision_.inventory.end());
   return {.head = head(RevisionStatus::Pending),
           .lock = {},
           .group_kinds = group_kinds_of(all),
-          .additional_namespaces = namespaces_of(all, look_.state.id.ns),
-          .seals = new_seals(environment_, look_.state, revision_.number)};
+          .additional_namespaces = namespaces_of(all, prepared_.state.id.ns),
+          .seals = new_seals(environment_, prepared_.state, revision_.number)};
 }
 
 Status Deployment::lock(const Context& context) {
-  const ReleaseState& state = look_.state;
-  const release::LockWorld world = lock_world(environment_, store_);
+  const ReleaseState& state = prepared_.state;
+  const release::LockDependencies dependencies = lock_dependencies(environment_, store_);
   const release::LockOptions options = lock_options(environment_, revision_.action, state);
   if (state.anchor) {
-    MIST_TRY(lock_, ReleaseLock::acquire(world, *state.anchor, announcement(), options, context));
+    MIST_TRY(lock_, ReleaseLock::acquire(dependencies, *state.anchor, announcement(), options, context));
     return {};
   }
   const AnchorChange change = announcement();
   release::Anchor anchor;
   anchor.id = state.id;
-  anchor.seed = state.birth.seed;
-  anchor.frozen_clock = state.birth.frozen_clock;
+  anchor.seed = state.fixed.seed;
+  anchor.frozen_clock = state.fixed.frozen_clock;
   anchor.seals = *change.seals;
   anchor.head = *change.head;
   anchor.group_kinds = *change.group_kinds;
   anchor.additional_namespaces = *change.additional_namespaces;
-  MIST_TRY(lock_, ReleaseLock::create(world, std::move(anchor), options, context));
+  MIST_TRY(lock_, ReleaseLock::create(dependencies, std::move(anchor), options, context));
   return {};
 }
 
@@ -181,7 +186,7 @@ Status Deployment::begin(const Context& context) {
 
 // It was read by its name. Without its labels nobody would list it, trim it or delete it.
 Status Deployment::relist_deployed(const Context& context) {
-  const std::optional<release::Revision>& deployed = look_.state.deployed;
+  const std::optional<release::Revision>& deployed = prepared_.state.deployed;
   if (!deployed) return {};
   const auto listed = std::ranges::find(kept_, deployed->number, &release::RevisionSummary::number);
   if (listed != kept_.end()) return {};
@@ -190,8 +195,8 @@ Status Deployment::relist_deployed(const Context& context) {
 
 Status Deployment::journal(const std::string& packed) {
   const Context context = lock_->context();
-  if (look_.state.anchor) {
-    MIST_TRY(kept_, store_.sweep_chunks(look_.state.id, context));
+  if (prepared_.state.anchor) {
+    MIST_TRY(kept_, store_.sweep_chunks(prepared_.state.id, context));
     MIST_TRY_VOID(relist_deployed(context));
   }
   Status stored = store_.create_revision(lock_->anchor(), revision_, packed, context);
@@ -203,15 +208,15 @@ Status Deployment::journal(const std::string& packed) {
       return held;
     }
   }
-  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !look_.state.anchor) {
+  if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !prepared_.state.anchor) {
     // Nothing of us is left but the anchor, which would stand for what isn't ours.
     if (store_.delete_anchor(lock_->anchor(), context).ok()) lock_->drop();
     return std::move(stored)
         .error()
         .with_because("revisions of an earlier record of that release are there, and its anchor is not")
         .with_hint(fmt::format("restore the Secret {}/{} from a backup, or record what is there with {}",
-                               look_.state.id.ns, apply::anchor_name(look_.state.id),
-                               release::command_text("recover", look_.state.id, "--from-labels")));
+                               prepared_.state.id.ns, apply::anchor_name(prepared_.state.id),
+                               release::command_text("recover", prepared_.state.id, "--from-labels")));
   }
   unclear_ = !stored.ok() && !is_refusal(stored.error());
   if (!stored.ok() && stored.error().kind == ErrorKind::Conflict && !lock_->lost())
@@ -220,13 +225,13 @@ Status Deployment::journal(const std::string& packed) {
         .with_because(
             fmt::format("the Secret {} is there already, and the record of the release knows no such "
                         "revision",
-                        release::revision_name(look_.state.id, revision_.number)))
+                        release::revision_name(prepared_.state.id, revision_.number)))
         .with_hint(fmt::format(
             "look at it, and delete it if nobody needs it: {}",
-            release::kubectl_text(
-                look_.state.id,
-                fmt::format("delete secret {} -n {}",
-                            release::revision_name(look_.state.id, revision_.number), look_.state.id.ns))));
+            release::kubectl_text(prepared_.state.id,
+                                  fmt::format("delete secret {} -n {}",
+                                              release::revision_name(prepared_.state.id, revision_.number),
+                                              prepared_.state.id.ns))));
   MIST_TRY_VOID(std::move(stored));
   stored_ = true;
   revision_.objects.clear();  // recorded by now; the plan has them
@@ -240,32 +245,32 @@ Context Deployment::writing_context() const {
 }
 
 apply::Execution Deployment::write() {
-  environment_.events.planned(apply::announcement(look_.plan, look_.state.id, revision_.action));
-  for (const auto* actions : {&look_.plan.writes, &look_.plan.removals}) {
-    for (const std::string& words : look_.containers.warnings(*actions)) environment_.events.warn(words);
+  environment_.events.planned(apply::announcement(prepared_.plan, prepared_.state.id, revision_.action));
+  for (const auto* actions : {&prepared_.plan.writes, &prepared_.plan.removals}) {
+    for (const std::string& words : prepared_.containers.warnings(*actions)) environment_.events.warn(words);
   }
-  for (const apply::PlannedAction& write : look_.plan.writes)
+  for (const apply::PlannedAction& write : prepared_.plan.writes)
     if (write.recorded.left) environment_.events.warn(apply::left_words(write));
   Activity activity(environment_.events,
-                    fmt::format("applying {}", plural(look_.plan.writes.size(), "object")));
+                    fmt::format("applying {}", plural(prepared_.plan.writes.size(), "object")));
   apply::ExecuteOptions execute_options;
-  execute_options.force_conflicts = look_.options.allowed.force_conflicts;
-  execute_options.edge_timeout = look_.options.timeout;
-  execute_options.urgent = look_.options.wait;
-  execute_options.leave_refused = look_.leaves_refused;
+  execute_options.force_conflicts = prepared_.options.allowed.force_conflicts;
+  execute_options.edge_timeout = prepared_.options.timeout;
+  execute_options.urgent = prepared_.options.wait;
+  execute_options.leave_refused = prepared_.leaves_refused;
   execute_options.before_replacing = [this](const apply::PlannedAction& action) -> Status {
-    MIST_TRY(const std::string why, containers_.last_look(environment_, action.key, lock_->context()));
+    MIST_TRY(const std::string why, containers_.last_check(environment_, action.key, lock_->context()));
     if (why.empty()) return {};
     return error(ErrorKind::Conflict, "{} is not replaced: {}", action.key.display(), why)
         .with_hint("run the command again to see what can be done");
   };
   execute_options.delete_gate = [this](const apply::PlannedAction& gate) { return delete_first({&gate}); };
-  if (look_.options.wait)
+  if (prepared_.options.wait)
     execute_options.before_last_hooks = [this](const apply::Execution& execution) -> Status {
       std::optional<Error> failure = wait(execution);
       return failure ? Status(*std::move(failure)) : Status();
     };
-  apply::Execution execution = apply::execute_writes(environment_.client, look_.plan, execute_options,
+  apply::Execution execution = apply::execute_writes(environment_.client, prepared_.plan, execute_options,
                                                      environment_.events, writing_context());
   if (execution.failure) activity.fail();
   return execution;
@@ -273,9 +278,9 @@ apply::Execution Deployment::write() {
 
 std::optional<Error> Deployment::wait(const apply::Execution& execution) {
   Status ready = apply::wait_until_ready(
-      environment_.client, look_.state.id, apply::awaited_objects(look_.plan, execution),
-      {.timeout = look_.options.timeout,
-       .jobs_end = look_.options.wait_for_jobs,
+      environment_.client, prepared_.state.id, apply::awaited_objects(prepared_.plan, execution),
+      {.timeout = prepared_.options.timeout,
+       .jobs_end = prepared_.options.wait_for_jobs,
        .job_completed = [this](const apply::ObjectKey& key,
                                bool seen) { completed_jobs_.emplace(key, seen); }},
       environment_.events, lock_->context());
@@ -286,20 +291,20 @@ std::optional<Error> Deployment::wait(const apply::Execution& execution) {
 // These Jobs remove themselves later: whoever finds them gone must know that they had ended. One that is
 // wanted suspended and is gone without its end was deleted, perhaps before it ran.
 void Deployment::note_completed_jobs() {
-  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
-    const apply::PlannedAction& write = look_.plan.writes[i];
-    const encoding::Value& wanted = look_.plan.desired[write.desired].rendered.object.value();
+  for (std::size_t i = 0; i < prepared_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = prepared_.plan.writes[i];
+    const encoding::Value& wanted = prepared_.plan.desired[write.desired].rendered.object.value();
     const auto completed = completed_jobs_.find(write.key);
-    if (completed == completed_jobs_.end() || look_.plan.is_hook(write)) continue;
+    if (completed == completed_jobs_.end() || prepared_.plan.is_hook(write)) continue;
     if (completed->second || !wanted.is_true_at({"spec", "suspend"})) revision_.inventory[i].ended = true;
   }
 }
 
 // Of a deployed revision they are not run again, either (finished_jobs.h).
 void Deployment::note_failed_jobs() {
-  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
-    const apply::PlannedAction& write = look_.plan.writes[i];
-    if (write.live.failed && write.kind == apply::ActionKind::Unchanged && !look_.plan.is_hook(write))
+  for (std::size_t i = 0; i < prepared_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = prepared_.plan.writes[i];
+    if (write.live.failed && write.kind == apply::ActionKind::Unchanged && !prepared_.plan.is_hook(write))
       revision_.inventory[i].ended = true;
   }
 }
@@ -307,8 +312,8 @@ void Deployment::note_failed_jobs() {
 // For the history: the revision is deployed, and not everything is as it has it.
 void Deployment::note_left(const apply::Execution& execution) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
-    const apply::PlannedAction& write = look_.plan.writes[i];
+  for (std::size_t i = 0; i < prepared_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = prepared_.plan.writes[i];
     if (!execution.left[i].empty()) left_.emplace(write.key, execution.left[i]);
     if (write.recorded.left || !execution.left[i].empty()) names.push_back(write.key.display());
   }
@@ -320,17 +325,18 @@ void Deployment::note_left(const apply::Execution& execution) {
 // The deployed revision was applied once more, and the server refused all that was to be changed back. An
 // operator that tries that again and again would push the other revisions out of the history.
 bool Deployment::came_to_nothing(const apply::Execution& execution) const {
-  const ReleaseState& state = look_.state;
-  if (!look_.leaves_refused || !state.deployed || look_.rendered.restores != state.deployed->number ||
+  const ReleaseState& state = prepared_.state;
+  if (!prepared_.leaves_refused || !state.deployed || prepared_.rendered.restores != state.deployed->number ||
       !state.unfinished.empty() || state.anchor->head.status != RevisionStatus::Deployed ||
       state.silent_lock || take_over_)
     return false;
-  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i)
-    if (look_.plan.writes[i].kind != apply::ActionKind::Unchanged && execution.left[i].empty()) return false;
+  for (std::size_t i = 0; i < prepared_.plan.writes.size(); ++i)
+    if (prepared_.plan.writes[i].kind != apply::ActionKind::Unchanged && execution.left[i].empty())
+      return false;
   // Objects that stay may have been given back to whoever had them. A delete that the server refuses again
   // changes nothing; one that it accepts does, though a finalizer may hold the object.
   return std::ranges::find(execution.removals, apply::Outcome::Done) == execution.removals.end() &&
-         std::ranges::all_of(look_.plan.removals, [this](const apply::PlannedAction& each) {
+         std::ranges::all_of(prepared_.plan.removals, [this](const apply::PlannedAction& each) {
            const bool stays = each.kind == apply::ActionKind::Retain ||
                               (stayed_.contains(each.key) && !held_.contains(each.key));
            return stays && each.recorded.was_retained;
@@ -339,22 +345,22 @@ bool Deployment::came_to_nothing(const apply::Execution& execution) const {
 
 Status Deployment::delete_own_revision() {
   const Context brief = lock_->closing_context(std::chrono::seconds(30));
-  MIST_TRY(const std::vector<release::RevisionSummary> all, store_.list_revisions(look_.state.id, brief));
+  MIST_TRY(const std::vector<release::RevisionSummary> all, store_.list_revisions(prepared_.state.id, brief));
   const auto own = std::ranges::find(all, revision_.number, &release::RevisionSummary::number);
   if (own == all.end() || own->attempt != revision_.attempt)
     return error(ErrorKind::Conflict, "revision v{} is not ours", revision_.number);
-  return store_.delete_revision(look_.state.id, *own, brief);
+  return store_.delete_revision(prepared_.state.id, *own, brief);
 }
 
 // Objects that go back to other releases leave ours.
 Status Deployment::give_back(apply::Execution& execution) {
-  const std::vector<apply::PlannedAction>& removals = look_.plan.removals;
+  const std::vector<apply::PlannedAction>& removals = prepared_.plan.removals;
   if (!take_over_ || std::ranges::none_of(removals, is_return)) return {};
   MIST_TRY(const std::set<apply::ObjectKey> given,
-           take_over_->give_back(environment_, look_.state, removals,
-                                 {.force_conflicts = look_.options.allowed.force_conflicts,
-                                  .timeout = look_.options.timeout,
-                                  .replace = look_.options.allowed.replace},
+           take_over_->give_back(environment_, prepared_.state, removals,
+                                 {.force_conflicts = prepared_.options.allowed.force_conflicts,
+                                  .timeout = prepared_.options.timeout,
+                                  .replace = prepared_.options.allowed.replace},
                                  lock_->context()));
   for (std::size_t i = 0; i < removals.size(); ++i) {
     if (given.contains(removals[i].key)) execution.removals[i] = apply::Outcome::Done;
@@ -367,27 +373,27 @@ Status Deployment::give_back(apply::Execution& execution) {
 Result<GivenBack> Deployment::return_adopted(const apply::PlannedAction& action,
                                              const std::set<apply::ObjectKey>& in_vain) {
   if (!action.recorded.adopted || is_return(action)) return GivenBack{};
-  if (!look_.options.allowed.keep_adopted && !in_vain.contains(action.key)) return GivenBack{};
-  const auto since = look_.rendered.adopted_since.find(action.key);
-  if (since == look_.rendered.adopted_since.end())
-    return give_adopted_back(environment_, look_.state, action, lock_->context());
+  if (!prepared_.options.allowed.keep_adopted && !in_vain.contains(action.key)) return GivenBack{};
+  const auto since = prepared_.rendered.adopted_since.find(action.key);
+  if (since == prepared_.rendered.adopted_since.end())
+    return give_adopted_back(environment_, prepared_.state, action, lock_->context());
   if (!since->second.is_null())
-    return give_adopted_back(environment_, look_.state.id, since->second, action, lock_->context());
-  MIST_TRY_VOID(leave_adopted(environment_, look_.state.id, action, lock_->context()));
+    return give_adopted_back(environment_, prepared_.state.id, since->second, action, lock_->context());
+  MIST_TRY_VOID(leave_adopted(environment_, prepared_.state.id, action, lock_->context()));
   return GivenBack{action.reason, true};
 }
 
 // Any thread.
 apply::RemovalReport Deployment::remove(const std::vector<apply::Removal>& removals) {
   apply::RemovalReport report = apply::execute_removals(
-      environment_.client, removals, apply::apply_set_id(look_.state.id),
-      {.timeout = look_.options.timeout,
-       .last_look =
+      environment_.client, removals, apply::apply_set_id(prepared_.state.id),
+      {.timeout = prepared_.options.timeout,
+       .last_check =
            [this](const apply::Removal& removal) {
-             return containers_.last_look(environment_, removal.key, lock_->context());
+             return containers_.last_check(environment_, removal.key, lock_->context());
            },
-       .leave_denied = look_.leaves_refused,
-       .gone_gates = apply::names_of_gates(look_.plan)},
+       .leave_denied = prepared_.leaves_refused,
+       .gone_gates = apply::names_of_gates(prepared_.plan)},
       environment_.events, lock_->context());
   keep_what_is_not_gone(removals, report);
   return report;
@@ -442,12 +448,12 @@ Status Deployment::delete_first(const std::vector<const apply::PlannedAction*>& 
 // contains it.
 Status Deployment::keep_what_is_used(const apply::Execution& execution) {
   std::set<apply::ObjectKey> left;
-  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
-    const apply::PlannedAction& write = look_.plan.writes[i];
+  for (std::size_t i = 0; i < prepared_.plan.writes.size(); ++i) {
+    const apply::PlannedAction& write = prepared_.plan.writes[i];
     if (write.recorded.left || !execution.left[i].empty()) left.insert(write.key);
   }
-  std::vector<apply::PlannedAction> removals = look_.plan.removals;
-  const auto used = apply::used_by_left(look_.used, left);
+  std::vector<apply::PlannedAction> removals = prepared_.plan.removals;
+  const auto used = apply::used_by_left(prepared_.used, left);
   bool any = false;
   for (std::size_t i = 0; i < removals.size(); ++i) {
     apply::PlannedAction& removal = removals[i];
@@ -461,9 +467,9 @@ Status Deployment::keep_what_is_used(const apply::Execution& execution) {
     any = true;
   }
   if (!any) return {};
-  MIST_TRY_VOID(containers_.settle(environment_, removals, look_.live, lock_->context()));
+  MIST_TRY_VOID(containers_.settle(environment_, removals, prepared_.live, lock_->context()));
   for (std::size_t i = 0; i < removals.size(); ++i) {
-    if (removals[i].kind == look_.plan.removals[i].kind) continue;
+    if (removals[i].kind == prepared_.plan.removals[i].kind) continue;
     stayed_.emplace(removals[i].key, removals[i].reason);
     environment_.events.object({removals[i].key.display(), "retained", removals[i].reason});
   }
@@ -475,7 +481,7 @@ void Deployment::prune(apply::Execution& execution) {
     execution.failure = std::move(given).error();
     return;
   }
-  if (look_.plan.removals.empty()) return;
+  if (prepared_.plan.removals.empty()) return;
   if (Status kept = keep_what_is_used(execution); !kept) {
     execution.failure = std::move(kept).error();
     return;
@@ -483,11 +489,11 @@ void Deployment::prune(apply::Execution& execution) {
   // Created under one API group, an object may turn out to be what was to go under another.
   const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
   const auto earlier = recorded();
-  const std::set<apply::ObjectKey> in_vain = look_.adopted_in_vain();
+  const std::set<apply::ObjectKey> in_vain = prepared_.adopted_in_vain();
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < look_.plan.removals.size(); ++i) {
-    const apply::PlannedAction& action = look_.plan.removals[i];
+  for (std::size_t i = 0; i < prepared_.plan.removals.size(); ++i) {
+    const apply::PlannedAction& action = prepared_.plan.removals[i];
     if (execution.removals[i] == apply::Outcome::Done) continue;
     if (!action.uid.empty() && written.contains(action.uid)) {
       execution.removals[i] = apply::Outcome::Done;
@@ -520,15 +526,15 @@ void Deployment::prune(apply::Execution& execution) {
 // Objects that a stopped holder of the lock had wanted and sent, and that nobody wants any more: they were
 // not there when the plan was made.
 void Deployment::prune_late_arrivals(apply::Execution& execution) {
-  if (!look_.state.silent_lock) return;
+  if (!prepared_.state.silent_lock) return;
   std::set<apimachinery::ObjectKey> wanted;
-  for (const apply::PlannedAction& write : look_.plan.writes) wanted.insert(write.key);
-  std::set<std::string> seen = look_.seen_uids;
+  for (const apply::PlannedAction& write : prepared_.plan.writes) wanted.insert(write.key);
+  std::set<std::string> seen = prepared_.seen_uids;
   // An earlier revision may know an object that this run wrote under another API group.
   seen.insert(execution.uids.begin(), execution.uids.end());
-  std::vector<InventoryItem> others = look_.state.owned();
+  std::vector<InventoryItem> others = prepared_.state.owned();
   std::erase_if(others, [&](const InventoryItem& item) { return wanted.contains(item.key); });
-  auto late = late_arrivals(environment_, look_.state.id, others, seen, look_.options.allowed.prune,
+  auto late = late_arrivals(environment_, prepared_.state.id, others, seen, prepared_.options.allowed.prune,
                             lock_->context());
   if (!late.ok()) {
     execution.failure = std::move(late).error();
@@ -549,14 +555,14 @@ void Deployment::prune_late_arrivals(apply::Execution& execution) {
 // The objects as earlier revisions rendered them: they know what they referred to.
 std::map<apimachinery::ObjectKey, const apimachinery::Object*> Deployment::recorded() const {
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> found;
-  const auto look = [&](const Revision& revision) {
+  const auto note = [&](const Revision& revision) {
     for (const auto* list : {&revision.objects, &revision.hooks}) {
       for (const release::RenderedObject& rendered : *list)
         found.insert_or_assign(rendered.object.key(), &rendered.object);
     }
   };
-  if (look_.state.deployed) look(*look_.state.deployed);
-  for (const Revision& revision : look_.state.unfinished) look(revision);
+  if (prepared_.state.deployed) note(*prepared_.state.deployed);
+  for (const Revision& revision : prepared_.state.unfinished) note(revision);
   return found;
 }
 
@@ -577,7 +583,7 @@ Status Deployment::finish(RevisionStatus status) {
   return lock_->finish({.head = head(status),
                         .lock = {},
                         .group_kinds = group_kinds_of(revision_.inventory),
-                        .additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns)});
+                        .additional_namespaces = namespaces_of(revision_.inventory, prepared_.state.id.ns)});
 }
 
 // The revision that the head still points to stays too: until the head moves, it must find its revision.
@@ -587,11 +593,11 @@ void Deployment::trim(const Context& context) {
   std::erase_if(all, [&](const release::RevisionSummary& each) { return each.number >= revision_.number; });
   all.emplace_back();
   all.back().number = revision_.number;
-  for (const int number :
-       release::surplus_revisions(all, {deployed_before(), revision_.number}, look_.options.history_max)) {
+  for (const int number : release::surplus_revisions(all, {deployed_before(), revision_.number},
+                                                     prepared_.options.history_max)) {
     if (!lock_->check()) return;
     const auto known = std::ranges::find(all, number, &release::RevisionSummary::number);
-    const Status removed = store_.delete_revision(look_.state.id, *known, context);
+    const Status removed = store_.delete_revision(prepared_.state.id, *known, context);
     if (removed.ok()) continue;
     environment_.events.warn(
         fmt::format("revision v{} is still kept: {}", number, removed.error().to_line()));
@@ -604,12 +610,12 @@ void Deployment::trim(const Context& context) {
 // would.
 void Deployment::clean_up_after_loss() {
   std::vector<InventoryItem> created;
-  const std::vector<InventoryItem> planned = apply::inventory_of(look_.plan);
-  for (std::size_t i = 0; i < look_.plan.writes.size(); ++i) {
-    if (look_.plan.writes[i].kind == apply::ActionKind::Create) created.push_back(planned[i]);
+  const std::vector<InventoryItem> planned = apply::inventory_of(prepared_.plan);
+  for (std::size_t i = 0; i < prepared_.plan.writes.size(); ++i) {
+    if (prepared_.plan.writes[i].kind == apply::ActionKind::Create) created.push_back(planned[i]);
   }
   if (!stored_ || created.empty()) return;
-  const ReleaseId& id = look_.state.id;
+  const ReleaseId& id = prepared_.state.id;
   const Context brief = Context().with_timeout(std::chrono::seconds(30));
   const auto work = [&]() -> Status {
     MIST_TRY(const ReleaseState now, read_release(environment_, id, brief, LostRevision::Allowed));
@@ -640,32 +646,32 @@ void Deployment::clean_up_after_loss() {
 // Under a lock of its own, so that nobody takes them up meanwhile: whoever installs looks again after it.
 Status Deployment::remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context) {
   release::Anchor anchor;
-  anchor.id = look_.state.id;
-  anchor.seed = look_.state.birth.seed;
-  anchor.frozen_clock = look_.state.birth.frozen_clock;
+  anchor.id = prepared_.state.id;
+  anchor.seed = prepared_.state.fixed.seed;
+  anchor.frozen_clock = prepared_.state.fixed.frozen_clock;
   anchor.head = head(RevisionStatus::Uninstalling);
   anchor.head.latest = anchor.head.deployed = -1;
   anchor.head.action = "undo";
   anchor.group_kinds = group_kinds_of(revision_.inventory);
-  anchor.additional_namespaces = namespaces_of(revision_.inventory, look_.state.id.ns);
+  anchor.additional_namespaces = namespaces_of(revision_.inventory, prepared_.state.id.ns);
   MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
-           ReleaseLock::create(lock_world(environment_, store_), std::move(anchor),
+           ReleaseLock::create(lock_dependencies(environment_, store_), std::move(anchor),
                                lock_options(environment_, "undo", {}), context));
   apply::RemovalReport report =
-      apply::execute_removals(environment_.client, removals, apply::apply_set_id(look_.state.id), {},
+      apply::execute_removals(environment_.client, removals, apply::apply_set_id(prepared_.state.id), {},
                               environment_.events, lock->context());
   if (report.failure) return *std::move(report.failure);
   MIST_TRY_VOID(store_.delete_anchor(lock->anchor(), lock->context()));
   lock->drop();
   environment_.events.warn(fmt::format("deleted {} that arrived after release {} had been undone",
-                                       plural(removals.size(), "object"), look_.state.id.display()));
+                                       plural(removals.size(), "object"), prepared_.state.id.display()));
   return {};
 }
 
 // The release is as it was before us: nothing says that a revision is there, or a release.
 void Deployment::take_announcement_back() {
-  if (look_.state.anchor) {
-    const Status taken = lock_->finish(as_it_was(look_.state));
+  if (prepared_.state.anchor) {
+    const Status taken = lock_->finish(as_it_was(prepared_.state));
     if (!taken.ok())
       environment_.events.warn(fmt::format(
           "the record announces v{}, which was never stored, until the next run takes that number: {}",
@@ -678,7 +684,7 @@ void Deployment::take_announcement_back() {
 
 // Records the failure, if we may still write, and returns it.
 Status Deployment::stop(Error failure) {
-  failure = look_.hidden.masked(std::move(failure));
+  failure = prepared_.hidden.masked(std::move(failure));
   if (lock_->lost() || !lock_->check().ok()) clean_up_after_loss();
   if (lock_->lost()) return lock_->loss();
   // A failure before the revision was stored leaves nothing to finish. If it is unknown whether it was
@@ -696,11 +702,12 @@ Status Deployment::stop(Error failure) {
   if (failure.hint.empty() && failure.kind == ErrorKind::Cancelled)
     failure.hint = fmt::format(
         "the objects written so far stay: {} finishes the run, {} goes back; {} shows what is there",
-        release::command_text("recover", look_.state.id),
-        release::command_text("recover", look_.state.id, "--undo"), command_text("status", look_.state.id));
+        release::command_text("recover", prepared_.state.id),
+        release::command_text("recover", prepared_.state.id, "--undo"),
+        command_text("status", prepared_.state.id));
   if (failure.hint.empty())
     failure.hint = fmt::format("run the command again once the cause is fixed; {} shows what is there",
-                               release::command_text("status", look_.state.id));
+                               release::command_text("status", prepared_.state.id));
   return failure;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "action/deploy/adopted.h"
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "action/deploy/take_over.h"
 #include "apply/execute/execute.h"
 #include "apply/execute/remove.h"
@@ -22,7 +22,7 @@ class Deployment {
  public:
   /// `look` was just made and outlives this.
   /// `before_adoption`: adopted.h
-  Deployment(const Environment& environment, const Look& look, std::string action,
+  Deployment(const Environment& environment, const PreparedDeploy& prepared, std::string action,
              encoding::Value before_adoption);
 
   /// release::anchor_moved(error): the release changed since the look, and nothing was written. Any other
@@ -80,7 +80,7 @@ class Deployment {
   Status remove_nobodys(const std::vector<apply::Removal>& removals, const Context& context);
 
   const Environment& environment_;
-  const Look& look_;
+  const PreparedDeploy& prepared_;
   Containers containers_;
   release::Store store_;
   release::Revision revision_;

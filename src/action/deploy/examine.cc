@@ -30,22 +30,22 @@ ObjectView view_of_desired(const Desired& desired) {
 }
 
 // The objects that the deployed revision wrote, in its own comparison.
-std::set<apimachinery::ObjectKey> deployed_objects(const Look& look) {
+std::set<apimachinery::ObjectKey> deployed_objects(const PreparedDeploy& prepared) {
   std::set<apimachinery::ObjectKey> keys;
-  if (!look.state.deployed) return keys;
-  for (const apply::InventoryItem& item : look.state.deployed->inventory)
+  if (!prepared.state.deployed) return keys;
+  for (const apply::InventoryItem& item : prepared.state.deployed->inventory)
     if (!item.retained && !apply::is_only_named(item)) keys.insert(item.key);
   return keys;
 }
 
 // Whether it overwrites what somebody else may have drawn: the object is adopted or taken over now, was by a
 // run that failed, or was left by an earlier life of the release.
-bool overwrites_adopted(const Look& look, const apply::PlannedAction& action,
+bool overwrites_adopted(const PreparedDeploy& prepared, const apply::PlannedAction& action,
                         const std::set<apimachinery::ObjectKey>& deployed) {
   using apply::ActionKind;
   const bool written = action.kind == ActionKind::Adopt || action.kind == ActionKind::Update ||
                        action.kind == ActionKind::Replace;
-  const bool hook = look.plan.is_hook(action);
+  const bool hook = prepared.plan.is_hook(action);
   // A hook that the release is known to have made is recreated; one in place may be from before.
   const bool hook_in_place = hook && action.kind == ActionKind::Update;
   // The deployed revision's own comparison is without hooks.
@@ -56,22 +56,22 @@ bool overwrites_adopted(const Look& look, const apply::PlannedAction& action,
 
 // The Secrets of which the plan overwrites data that it adopts or once did, as they are wanted; those of
 // hooks too.
-ObjectView adopted_secrets(const Look& look) {
+ObjectView adopted_secrets(const PreparedDeploy& prepared) {
   ObjectView view;
-  const std::set<apimachinery::ObjectKey> deployed = deployed_objects(look);
-  for (const apply::PlannedAction& action : look.plan.writes) {
-    const auto live = look.live.find(action.key);
-    if (action.key.group_kind != apimachinery::kSecret || !overwrites_adopted(look, action, deployed) ||
-        live == look.live.end() || !live->second.whole)
+  const std::set<apimachinery::ObjectKey> deployed = deployed_objects(prepared);
+  for (const apply::PlannedAction& action : prepared.plan.writes) {
+    const auto live = prepared.live.find(action.key);
+    if (action.key.group_kind != apimachinery::kSecret || !overwrites_adopted(prepared, action, deployed) ||
+        live == prepared.live.end() || !live->second.whole)
       continue;
-    view.emplace(action.key, &look.plan.desired[action.desired].rendered.object.value());
+    view.emplace(action.key, &prepared.plan.desired[action.desired].rendered.object.value());
   }
   return view;
 }
 
-ObjectView view_of_live(const Look& look, const ObjectView& wanted) {
+ObjectView view_of_live(const PreparedDeploy& prepared, const ObjectView& wanted) {
   ObjectView view;
-  for (const auto& [key, object] : wanted) view.emplace(key, &look.live.at(key).value);
+  for (const auto& [key, object] : wanted) view.emplace(key, &prepared.live.at(key).value);
   return view;
 }
 
@@ -82,99 +82,102 @@ bool same_objects(const ObjectView& a, const ObjectView& b) {
 }
 
 // Nothing to find out: what is wanted is what is deployed, made from the same.
-bool is_as_deployed(const Look& look, const ObjectView& wanted) {
-  if (!look.state.deployed) return false;
-  Drawn before = look.state.deployed->drawn;
+bool is_as_deployed(const PreparedDeploy& prepared, const ObjectView& wanted) {
+  if (!prepared.state.deployed) return false;
+  Drawn before = prepared.state.deployed->drawn;
   before.fields.clear();
   before.looked_up.clear();
   before.highest.clear();
-  return before == look.rendered.drawn && same_objects(wanted, render::view_of(look.state.deployed->objects));
+  return before == prepared.rendered.drawn &&
+         same_objects(wanted, render::view_of(prepared.state.deployed->objects));
 }
 
-Result<Desired> render_again(const Environment& environment, const Look& look, const RenderVariant& variant,
-                             const Context& context) {
-  auto objects = look.rendered.again(variant, context);
+Result<Desired> render_again(const Environment& environment, const PreparedDeploy& prepared,
+                             const RenderVariant& variant, const Context& context) {
+  auto objects = prepared.rendered.again(variant, context);
   if (!objects.ok())
     return std::move(objects).error().with_frame("while rendering once more to see what is drawn");
   std::vector<release::RenderedObject> hooks;
-  if (look.rendered.package.engine == apply::kChartEngine)
+  if (prepared.rendered.package.engine == apply::kChartEngine)
     hooks = std::move(apply::take_chart_parts(*objects).hooks);
   MIST_TRY_VOID(apply::take_tests(*objects));
-  MIST_TRY(apply::WithHooks wanted, apply::prepare_with_hooks(*std::move(objects), hooks, look.verb,
-                                                              look.state.id, environment.client, context));
+  MIST_TRY(apply::WithHooks wanted,
+           apply::prepare_with_hooks(*std::move(objects), hooks, prepared.verb, prepared.state.id,
+                                     environment.client, context));
   return std::move(wanted.desired);
 }
 
-Status compare_with_deployed(const Environment& environment, Look& look, const DrawnRender& render,
-                             const ObjectView& other_seed, const Context& context) {
-  if (!look.state.deployed) return {};
-  const Revision& deployed = *look.state.deployed;
-  look.drawn_changes = drawn_changes(deployed, render, other_seed, look.options.rotate);
+Status compare_with_deployed(const Environment& environment, PreparedDeploy& prepared,
+                             const DrawnRender& render, const ObjectView& other_seed,
+                             const Context& context) {
+  if (!prepared.state.deployed) return {};
+  const Revision& deployed = *prepared.state.deployed;
+  prepared.drawn_changes = drawn_changes(deployed, render, other_seed, prepared.options.rotate);
   const Drawn& now = render.drawn;
-  if (look.drawn_changes.empty() ||
+  if (prepared.drawn_changes.empty() ||
       (now.rotations == deployed.drawn.rotations && now.clock == deployed.drawn.clock))
     return {};
   MIST_TRY(const Desired as_before,
-           render_again(environment, look,
+           render_again(environment, prepared,
                         {.rotations = deployed.drawn.rotations, .clock = deployed.drawn.clock}, context));
-  remove_wanted(look.drawn_changes, deployed, view_of_desired(as_before));
+  remove_wanted(prepared.drawn_changes, deployed, view_of_desired(as_before));
   return {};
 }
 
 // Values that another tool or release drew are in use: passwords of databases, keys of what is stored.
-void compare_with_live(Look& look, const ObjectView& adopted, const Desired& other_seed) {
+void compare_with_live(PreparedDeploy& prepared, const ObjectView& adopted, const Desired& other_seed) {
   if (adopted.empty() || other_seed.empty()) return;
-  const DrawnRender render{look.rendered.drawn, look.rendered.secrets, adopted};
+  const DrawnRender render{prepared.rendered.drawn, prepared.rendered.secrets, adopted};
   ObjectView again;  // hooks too
   for (const apply::DesiredObject& object : other_seed)
     again.emplace(object.key, &object.rendered.object.value());
   for (render::DrawnChange& change :
-       adopted_changes(render, again, view_of_live(look, adopted), look.options.rotate))
-    look.drawn_changes.push_back(std::move(change));
+       adopted_changes(render, again, view_of_live(prepared, adopted), prepared.options.rotate))
+    prepared.drawn_changes.push_back(std::move(change));
 }
 
 }  // namespace
 
-Status examine_drawn(const Environment& environment, Look& look, const Context& context) {
-  Drawn& drawn = look.rendered.drawn;
-  const ObjectView wanted = view_of_desired(look.plan.desired);
-  look.drawn_changes.clear();
-  if (look.rendered.again) drawn.looked_up.clear();
+Status examine_drawn(const Environment& environment, PreparedDeploy& prepared, const Context& context) {
+  Drawn& drawn = prepared.rendered.drawn;
+  const ObjectView wanted = view_of_desired(prepared.plan.desired);
+  prepared.drawn_changes.clear();
+  if (prepared.rendered.again) drawn.looked_up.clear();
   // A recorded render was examined when it was made, and brings its own fields along.
-  if (look.rendered.again) {
-    const Revision* const deployed = look.state.deployed ? &*look.state.deployed : nullptr;
-    MIST_TRY_VOID(check_rotated_names(look.options.rotate, drawn, deployed));
-    const ObjectView adopted = adopted_secrets(look);
-    if (adopted.empty() && is_as_deployed(look, wanted)) {
+  if (prepared.rendered.again) {
+    const Revision* const deployed = prepared.state.deployed ? &*prepared.state.deployed : nullptr;
+    MIST_TRY_VOID(check_rotated_names(prepared.options.rotate, drawn, deployed));
+    const ObjectView adopted = adopted_secrets(prepared);
+    if (adopted.empty() && is_as_deployed(prepared, wanted)) {
       drawn.fields = deployed->drawn.fields;
     } else {
-      const DrawnRender render{drawn, look.rendered.secrets, wanted};
+      const DrawnRender render{drawn, prepared.rendered.secrets, wanted};
       Desired other;
       if (drawn.anything() || !drawn.clock.empty()) {
-        MIST_TRY(other, render_again(environment, look,
+        MIST_TRY(other, render_again(environment, prepared,
                                      {.other_seed = true, .rotations = drawn.rotations, .clock = drawn.clock},
                                      context));
         drawn.fields = drawn_fields(render, view_of_desired(other));
       }
-      MIST_TRY_VOID(compare_with_deployed(environment, look, render, view_of_desired(other), context));
-      compare_with_live(look, adopted, other);
+      MIST_TRY_VOID(compare_with_deployed(environment, prepared, render, view_of_desired(other), context));
+      compare_with_live(prepared, adopted, other);
     }
     render::HiddenValues looked_up;
-    looked_up.add(look.rendered.looked_up);
+    looked_up.add(prepared.rendered.looked_up);
     ObjectView all = wanted;
-    all.merge(render::view_of(look.tests));
-    all.merge(render::view_of(look.hooks));
+    all.merge(render::view_of(prepared.tests));
+    all.merge(render::view_of(prepared.hooks));
     drawn.looked_up = looked_up.fields_in(all);
   }
-  look.aging = render::aging_certificates(drawn.fields, wanted, environment.clock.now());
+  prepared.aging = render::aging_certificates(drawn.fields, wanted, environment.clock.now());
   return {};
 }
 
-Status accept_drawn(const Environment& environment, const Look& look) {
-  for (const AgingCertificate& certificate : look.aging)
+Status accept_drawn(const Environment& environment, const PreparedDeploy& prepared) {
+  for (const AgingCertificate& certificate : prepared.aging)
     environment.events.warn(fmt::format("{}; {} makes a new one", to_string(certificate),
-                                        release::command_text("upgrade", look.state.id, "--clock now")));
-  return refuse_drawn_changes(look.drawn_changes, look.state.id);
+                                        release::command_text("upgrade", prepared.state.id, "--clock now")));
+  return refuse_drawn_changes(prepared.drawn_changes, prepared.state.id);
 }
 
 }  // namespace mist::action

@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
 
-using FinishedJobsTest = testing::ReleaseWorld;
+using FinishedJobsTest = testing::ReleaseFixture;
 
 // The revision that left it unchanged has seen it without an end.
 TEST_F(FinishedJobsTest, AJobThatIsDeletedAfterAnUpgradeThatLeftItRunsAgain) {

@@ -15,7 +15,7 @@
 #include "encoding/yaml.h"
 #include "testing/api_refusal.h"
 #include "testing/client_with_logs.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -43,7 +43,7 @@ std::string web(std::string_view app) {
       app);
 }
 
-class LateWritesTest : public testing::ReleaseWorld {
+class LateWritesTest : public testing::ReleaseFixture {
  protected:
   const std::string kRest{testing::kTwoConfigMaps};
 
@@ -289,9 +289,9 @@ class LateApplyTest : public LateWritesTest {
   void stop_upgrade(const std::string& to, const std::string& name) {
     ASSERT_TRUE(deploys(with(upgrade_or_install(), maps("1"))));
     held_ = std::make_unique<StoppedClient>(cluster, name);
-    Environment world = brief();
-    const Environment stopped{*held_,       world.clock,     world.random,   world.events,
-                              world.holder, world.lock_term, world.lock_wait};
+    Environment brief_one = brief();
+    const Environment stopped{*held_,           brief_one.clock,     brief_one.random,   brief_one.events,
+                              brief_one.holder, brief_one.lock_term, brief_one.lock_wait};
     EXPECT_FALSE(deploy(stopped, id, with(upgrade_intent, to), {}, Context()).ok());
     cluster.set_before({});
     ASSERT_TRUE(held_->stopped());

@@ -200,36 +200,37 @@ Status same_plan(const SavedPlan& plan, const apply::Plan& now) {
 
 }  // namespace
 
-Result<SavedPlan> save_plan(const Environment& environment, const Look& look, const Context& context) {
-  MIST_TRY_VOID(refuse_conflicts(look));
-  MIST_TRY_VOID(refuse_drawn_changes(look.drawn_changes, look.state.id));
+Result<SavedPlan> save_plan(const Environment& environment, const PreparedDeploy& prepared,
+                            const Context& context) {
+  MIST_TRY_VOID(refuse_conflicts(prepared));
+  MIST_TRY_VOID(refuse_drawn_changes(prepared.drawn_changes, prepared.state.id));
   SavedPlan plan;
-  plan.id = look.state.id;
-  plan.action = look.state.deployed ? "upgrade" : "install";
+  plan.id = prepared.state.id;
+  plan.action = prepared.state.deployed ? "upgrade" : "install";
   plan.created = format_time(environment.clock.now());
   plan.created_by = environment.holder;
   plan.cluster = environment.client.describe();
   MIST_TRY(plan.cluster_uid, uid_of_cluster(environment, context));
-  if (look.state.anchor) {
-    plan.anchor_uid = look.state.anchor->uid;
-    plan.head = look.state.anchor->head;
+  if (prepared.state.anchor) {
+    plan.anchor_uid = prepared.state.anchor->uid;
+    plan.head = prepared.state.anchor->head;
   } else {
-    plan.birth = look.state.birth;
+    plan.fixed = prepared.state.fixed;
   }
-  plan.revision = look.plan.revision;
-  plan.options = look.options;
-  plan.rendered = look.rendered;
+  plan.revision = prepared.plan.revision;
+  plan.options = prepared.options;
+  plan.rendered = prepared.rendered;
   plan.rendered.secrets.clear();
   plan.rendered.looked_up.clear();
   plan.rendered.again = {};
   plan.rendered.objects.clear();
-  for (const apply::DesiredObject& object : look.plan.desired) {
+  for (const apply::DesiredObject& object : prepared.plan.desired) {
     if (!object.hook) plan.rendered.objects.push_back(object.rendered);
   }
-  plan.tests = look.tests;
-  plan.hooks = look.hooks;
-  plan.rendered.hooks = look.verb;
-  for (const auto* list : {&look.plan.writes, &look.plan.removals}) {
+  plan.tests = prepared.tests;
+  plan.hooks = prepared.hooks;
+  plan.rendered.hooks = prepared.verb;
+  for (const auto* list : {&prepared.plan.writes, &prepared.plan.removals}) {
     for (const PlannedAction& action : *list) plan.actions.push_back(saved(action));
   }
   return plan;
@@ -262,8 +263,8 @@ std::string to_text(const SavedPlan& plan) {
        {"clusterUid", plan.cluster_uid},
        {"anchorUid", plan.anchor_uid},
        {"head", release::to_value(plan.head)},
-       {"seed", born ? Value(base64_encode(plan.birth.seed.reveal())) : Value()},
-       {"clock", born ? Value(plan.birth.frozen_clock) : Value()},
+       {"seed", born ? Value(base64_encode(plan.fixed.seed.reveal())) : Value()},
+       {"clock", born ? Value(plan.fixed.frozen_clock) : Value()},
        {"createNamespace", plan.options.create_namespace},
        {"takeOverFrom", plan.options.allowed.take_over_from
                             ? Value::object({{"namespace", plan.options.allowed.take_over_from->ns},
@@ -315,7 +316,7 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
   if (plan.anchor_uid.empty()) {
     std::string seed;
     if (!base64_decode(body.string_at("seed"), seed) || seed.size() != 32) return damaged(file);
-    plan.birth = {SecretString(std::move(seed)), std::string(body.string_at("clock"))};
+    plan.fixed = {SecretString(std::move(seed)), std::string(body.string_at("clock"))};
   }
   plan.options.create_namespace = flag(body, "createNamespace");
   if (const Value* other = body.find("takeOverFrom"); other != nullptr && other->is_object())
@@ -354,7 +355,7 @@ Intent saved_plan_intent(const Environment& environment, const SavedPlan& plan, 
   };
   intent.render = [&plan](const ReleaseState& state) -> Result<RenderedRelease> {
     RenderedRelease rendered = plan.rendered;
-    if (!state.anchor) rendered.birth = plan.birth;
+    if (!state.anchor) rendered.fixed = plan.fixed;
     return rendered;
   };
   intent.agree = [&plan](const apply::Plan& now) { return same_plan(plan, now); };

@@ -3,7 +3,7 @@
 // looked like, and the release that it was made for. docs/formats/plan.md is the format. It holds Secrets
 // and, for a release that isn't there yet, its seed: a file that only its owner may read. Pure; any thread.
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 
 namespace mist::action {
 
@@ -33,7 +33,7 @@ struct SavedPlan {
   std::string cluster_uid;
   std::string anchor_uid;  ///< empty: there was no such release
   release::Head head;      ///< of the release then
-  Birth birth;             ///< of a release that wasn't there: what its package was rendered with
+  FixedInputs fixed;       ///< of a release that wasn't there: what its package was rendered with
   int revision = 0;        ///< that it makes
   DeployOptions options;   ///< that shaped it
   RenderedRelease rendered;
@@ -45,7 +45,8 @@ struct SavedPlan {
 
 /// Conflict when the plan can't be carried out (apply::refuse_conflicts). Asks which cluster this is, one
 /// request.
-Result<SavedPlan> save_plan(const Environment& environment, const Look& look, const Context& context);
+Result<SavedPlan> save_plan(const Environment& environment, const PreparedDeploy& prepared,
+                            const Context& context);
 
 /// The file's text. A digest in it guards against damage.
 std::string to_text(const SavedPlan& plan);

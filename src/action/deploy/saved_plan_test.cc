@@ -40,7 +40,7 @@ class SavedPlanTest : public ::testing::Test {
   }
   // Through the text of a file.
   SavedPlan planned(const std::vector<std::string_view>& documents, const DeployOptions& options = {}) {
-    const auto seen = look(environment(), id, preview_intent(rendering(documents)), options, Context());
+    const auto seen = prepare(environment(), id, preview_intent(rendering(documents)), options, Context());
     EXPECT_TRUE(seen.ok()) << seen.error().to_line();
     const auto saved = save_plan(environment(), *seen, Context());
     EXPECT_TRUE(saved.ok()) << saved.error().to_line();
@@ -85,7 +85,7 @@ TEST_F(SavedPlanTest, AnInstallIsCarriedOutWithoutRenderingAgain) {
   EXPECT_EQ(done->plan.count(apply::ActionKind::Create), 2u);
   const auto state = read_release(environment(), id, Context());
   ASSERT_TRUE(state.ok());
-  EXPECT_EQ(state->birth.seed.reveal(), plan.birth.seed.reveal()) << "born with what it was rendered with";
+  EXPECT_EQ(state->fixed.seed.reveal(), plan.fixed.seed.reveal()) << "born with what it was rendered with";
   EXPECT_EQ(state->deployed->action, "install");
   expect_stale(plan, "was installed since");
 }
@@ -129,14 +129,14 @@ TEST_F(SavedPlanTest, APlanWithConflictsIsNotSaved) {
       {{"apiVersion", "v1"},
        {"kind", "ConfigMap"},
        {"metadata", encoding::Value::object({{"name", "one"}, {"namespace", "default"}})}}));
-  const auto seen = look(environment(), id, preview_intent(rendering({kOne})), {}, Context());
+  const auto seen = prepare(environment(), id, preview_intent(rendering({kOne})), {}, Context());
   ASSERT_TRUE(seen.ok());
   EXPECT_EQ(seen->plan.count(apply::ActionKind::Conflict), 1u);
   EXPECT_FALSE(save_plan(environment(), *seen, Context()).ok());
 }
 
 TEST_F(SavedPlanTest, DamagedAndNewerFilesAreRefused) {
-  const auto seen = look(environment(), id, preview_intent(rendering({kOne})), {}, Context());
+  const auto seen = prepare(environment(), id, preview_intent(rendering({kOne})), {}, Context());
   ASSERT_TRUE(seen.ok());
   const auto saved = save_plan(environment(), *seen, Context());
   ASSERT_TRUE(saved.ok());
@@ -245,13 +245,13 @@ TEST_F(OtherClusterTest, AnythingElseThatGoesWrongIsNoAnswer) {
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().kind, ErrorKind::Retryable);
   EXPECT_THAT(done.error().to_line(), HasSubstr("which cluster"));
-  const auto seen = look(environment(), id, preview_intent(rendering({kOne})), {}, Context());
+  const auto seen = prepare(environment(), id, preview_intent(rendering({kOne})), {}, Context());
   ASSERT_TRUE(seen.ok());
   EXPECT_FALSE(save_plan(environment(), *seen, Context()).ok());
 }
 
 TEST_F(OtherClusterTest, APlanOfFormat1IsReadAndGoesByTheAddress) {
-  const auto seen = look(environment(), id, preview_intent(rendering({kOne})), {}, Context());
+  const auto seen = prepare(environment(), id, preview_intent(rendering({kOne})), {}, Context());
   ASSERT_TRUE(seen.ok());
   const auto saved = save_plan(environment(), *seen, Context());
   ASSERT_TRUE(saved.ok());

@@ -172,7 +172,7 @@ struct Return {
 Result<std::string> lost_with_replacement(const Environment& environment, const Return& going,
                                           kube::Propagation propagation, const Context& context) {
   const Containers containers({}, {}, RecordFate::Stays);
-  MIST_TRY(std::string held, containers.last_look(environment, going.item.key, context));
+  MIST_TRY(std::string held, containers.last_check(environment, going.item.key, context));
   if (!held.empty() || propagation == kube::Propagation::Orphan) return held;
   return containers.data_lost_with(environment, going.item.key, going.uid, context);
 }
@@ -454,8 +454,8 @@ void TakeOver::repair(const Environment& environment, const ReleaseId& id, const
       return error(ErrorKind::NotFound, "release {} was uninstalled just now", id.display());
     other.store = std::make_unique<release::Store>(environment.client);
     MIST_TRY(other.lock,
-             release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
-                                           lock_options(environment, operation, other.state), context));
+             release::ReleaseLock::acquire(lock_dependencies(environment, *other.store), *other.state.anchor,
+                                           {}, lock_options(environment, operation, other.state), context));
     return other;
   };
   auto other = locked();
@@ -468,7 +468,7 @@ void TakeOver::repair(const Environment& environment, const ReleaseId& id, const
 Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environment, const ReleaseId& id,
                                                       const ReleaseState& ours, const Context& context) {
   const std::string operation = fmt::format("take-over by {}", ours.id.display());
-  for (int look = 1;; ++look) {
+  for (int attempt = 1;; ++attempt) {
     Other other;
     MIST_TRY(other.state, read_release_to_write(environment, id, operation, context));
     if (!other.state.anchor) return std::optional<Other>();
@@ -476,9 +476,10 @@ Result<std::optional<TakeOver::Other>> TakeOver::lock(const Environment& environ
     if (other.state.silent_lock)
       MIST_TRY_VOID(outdate_late_writes(environment, other.state, {}, context, operation));
     other.store = std::make_unique<release::Store>(environment.client);
-    auto lock = release::ReleaseLock::acquire(lock_world(environment, *other.store), *other.state.anchor, {},
-                                              lock_options(environment, operation, other.state), context);
-    if (!lock.ok() && release::anchor_moved(lock.error()) && look < kLooks) continue;
+    auto lock =
+        release::ReleaseLock::acquire(lock_dependencies(environment, *other.store), *other.state.anchor, {},
+                                      lock_options(environment, operation, other.state), context);
+    if (!lock.ok() && release::anchor_moved(lock.error()) && attempt < kMostAttempts) continue;
     MIST_TRY(other.lock, std::move(lock));
     return std::optional<Other>(std::move(other));
   }

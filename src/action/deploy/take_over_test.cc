@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 #include "testing/yaml.h"
 
 namespace mist::action {
@@ -38,7 +38,7 @@ const std::string kTheirs = valued_map("one", "1") + valued_map("two", "1");
 const std::string kTaken = valued_map("two", "2");
 const std::string kTakenAndLast = kTaken + valued_map("zzz", "1");
 
-class TakeOverTest : public testing::ReleaseWorld {
+class TakeOverTest : public testing::ReleaseFixture {
  protected:
   const release::ReleaseId theirs{"default", "theirs"};
   DeployOptions taking() { return {.allowed = {.take_over_from = theirs}}; }

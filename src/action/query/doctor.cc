@@ -63,15 +63,15 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} GiB", bytes >> 30);
 }
 
-Check check_config_file(const DoctorWorld& world) {
-  const Path& path = world.paths.config_file;
+Check check_config_file(const DoctorDependencies& dependencies) {
+  const Path& path = dependencies.paths.config_file;
   Check check{"configuration", "file", CheckState::Ok, {}};
-  if (!world.files.exists(path)) {
+  if (!dependencies.files.exists(path)) {
     check.detail = fmt::format("{} does not exist: the default registry is used", path.string());
     return check;
   }
   Listener listener;
-  const auto config = config::Config::load(world.files, world.paths, listener);
+  const auto config = config::Config::load(dependencies.files, dependencies.paths, listener);
   const std::string fix = fmt::format("fix {}; its format: mistctl help config", path.string());
   if (!config.ok()) return failed(check.area, check.name, config.error(), fix);
   check.detail = fmt::format("{}: {}", path.string(),
@@ -95,8 +95,8 @@ Check check_config_file(const DoctorWorld& world) {
   return check;
 }
 
-Check check_seed(const DoctorWorld& world) {
-  const Path path = world.paths.seed_file();
+Check check_seed(const DoctorDependencies& dependencies) {
+  const Path path = dependencies.paths.seed_file();
   Check check{"configuration", "seed", CheckState::Ok, {}};
   const auto facts = file_facts(path);
   if (!facts) {
@@ -159,23 +159,24 @@ Check check_room(const Path& path) {
   return check;
 }
 
-Check check_engines(const DoctorWorld& world) {
-  const package::EngineStore store(world.paths.engines, world.engines);
+Check check_engines(const DoctorDependencies& dependencies) {
+  const package::EngineStore store(dependencies.paths.engines, dependencies.engines);
   std::vector<std::string> missing;
-  for (const package::EngineDigest& engine : world.engines) {
-    if (!world.files.exists(store.file(engine.name))) missing.emplace_back(engine.name);
+  for (const package::EngineDigest& engine : dependencies.engines) {
+    if (!dependencies.files.exists(store.file(engine.name))) missing.emplace_back(engine.name);
   }
-  const std::string place = world.paths.engines.string();
+  const std::string place = dependencies.paths.engines.string();
   if (missing.empty())
-    return {"sandbox", "engines", CheckState::Ok, fmt::format("{} in {}", world.engines.size(), place)};
+    return {"sandbox", "engines", CheckState::Ok,
+            fmt::format("{} in {}", dependencies.engines.size(), place)};
   return {"sandbox", "engines", CheckState::Warn,
           fmt::format("not in {}: {}, so what they render can't be installed", place, join(missing, ", ")),
           "install mistctl with make install, which puts them there, or set MIST_ENGINES_LOCATION to where "
           "they are"};
 }
 
-Check check_git(const DoctorWorld& world, const Context& context, bool needed) {
-  const auto version = registry::Git(world.processes)
+Check check_git(const DoctorDependencies& dependencies, const Context& context, bool needed) {
+  const auto version = registry::Git(dependencies.processes)
                            .run({.arguments = {"version"}, .repository = {}, .input = {}},
                                 context.with_timeout(kRegistryLimit));
   if (version.ok()) return {"registries", "git", CheckState::Ok, std::string(trim(*version))};
@@ -184,13 +185,14 @@ Check check_git(const DoctorWorld& world, const Context& context, bool needed) {
                 needed ? CheckState::Fail : CheckState::Warn);
 }
 
-Check check_registry(const DoctorWorld& world, const config::Registry& registry, Network network,
-                     const Context& context) {
+Check check_registry(const DoctorDependencies& dependencies, const config::Registry& registry,
+                     Network network, const Context& context) {
   const config::Remote& remote = registry.remote();
-  const Path base = world.paths.config_file.parent_path();
+  const Path base = dependencies.paths.config_file.parent_path();
   if (const auto* directory = std::get_if<config::DirectorySource>(&remote.source)) {
     const Path path = (base / directory->path).lexically_normal();
-    if (world.files.is_directory(path)) return {"registries", registry.name, CheckState::Ok, path.string()};
+    if (dependencies.files.is_directory(path))
+      return {"registries", registry.name, CheckState::Ok, path.string()};
     return {"registries", registry.name, CheckState::Fail,
             fmt::format("{} is not a directory", path.string()),
             fmt::format("make it, or mistctl registry remove {}", registry.name)};
@@ -203,8 +205,8 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
   if (!url.ok()) return failed("registries", registry.name, url.error(), forget);
   if (network == Network::Offline)
     return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", url->display())};
-  const SteadyTime began = world.clock.steady_now();
-  const auto answer = registry::Git(world.processes)
+  const SteadyTime began = dependencies.clock.steady_now();
+  const auto answer = registry::Git(dependencies.processes)
                           .run({.arguments = {"ls-remote", "--quiet", "--", url->text(), "HEAD"},
                                 .repository = {},
                                 .remote = &*url,
@@ -213,7 +215,7 @@ Check check_registry(const DoctorWorld& world, const config::Registry& registry,
   if (!answer.ok())
     return failed("registries", registry.name, answer.error(),
                   "packages that are in the cache still work; " + forget);
-  const auto took = std::chrono::duration_cast<milliseconds>(world.clock.steady_now() - began);
+  const auto took = std::chrono::duration_cast<milliseconds>(dependencies.clock.steady_now() - began);
   return {"registries", registry.name, CheckState::Ok,
           fmt::format("{} answered in {} ms", url->display(), took.count())};
 }
@@ -470,18 +472,18 @@ std::string_view to_string(CheckState state) {
   return "fail";
 }
 
-Check check_directories(const DoctorWorld& world) {
-  if (const Status safe = config::check_places(world.paths); !safe.ok())
+Check check_directories(const DoctorDependencies& dependencies) {
+  if (const Status safe = config::check_places(dependencies.paths); !safe.ok())
     return failed("configuration", "directories", safe.error(), "no other command runs until then");
   return {"configuration", "directories", CheckState::Ok, "only you may write into them"};
 }
 
-std::vector<Check> check_configuration(const DoctorWorld& world) {
-  return {check_directories(world), check_config_file(world), check_seed(world)};
+std::vector<Check> check_configuration(const DoctorDependencies& dependencies) {
+  return {check_directories(dependencies), check_config_file(dependencies), check_seed(dependencies)};
 }
 
-std::vector<Check> check_caches(const DoctorWorld& world) {
-  const config::Paths& paths = world.paths;
+std::vector<Check> check_caches(const DoctorDependencies& dependencies) {
+  const config::Paths& paths = dependencies.paths;
   std::vector<Check> checks;
   const std::pair<const char*, Path> caches[] = {
       {"registries", paths.registries()},       {"packages", paths.packages()},
@@ -496,11 +498,11 @@ std::vector<Check> check_caches(const DoctorWorld& world) {
   return checks;
 }
 
-std::vector<Check> check_sandbox(const DoctorWorld& world) {
+std::vector<Check> check_sandbox(const DoctorDependencies& dependencies) {
   Listener listener;
   const auto compile = [&]() -> Status {
     MIST_TRY(wasm::Runtime runtime,
-             wasm::Runtime::create({.cache_directory = world.paths.compiled_code()}, listener));
+             wasm::Runtime::create({.cache_directory = dependencies.paths.compiled_code()}, listener));
     // The smallest module: a header, and nothing behind it.
     constexpr std::array<unsigned char, 8> kEmpty{0, 'a', 's', 'm', 1, 0, 0, 0};
     MIST_TRY(const wasm::Module module, runtime.load(std::as_bytes(std::span(kEmpty)), "an empty module"));
@@ -511,16 +513,17 @@ std::vector<Check> check_sandbox(const DoctorWorld& world) {
   if (!listener.warnings.empty())
     return {{"sandbox", "WebAssembly", CheckState::Warn, join(listener.warnings, "; "),
              fmt::format("each command compiles again until {} can be used",
-                         world.paths.compiled_code().string())}};
+                         dependencies.paths.compiled_code().string())}};
   std::vector<Check> checks{
       {"sandbox", "WebAssembly", CheckState::Ok, "compiles, and keeps what it compiled"}};
-  if (!world.engines.empty()) checks.push_back(check_engines(world));
+  if (!dependencies.engines.empty()) checks.push_back(check_engines(dependencies));
   return checks;
 }
 
-std::vector<Check> check_registries(const DoctorWorld& world, Network network, const Context& context) {
+std::vector<Check> check_registries(const DoctorDependencies& dependencies, Network network,
+                                    const Context& context) {
   Listener listener;
-  const auto config = config::Config::load(world.files, world.paths, listener);
+  const auto config = config::Config::load(dependencies.files, dependencies.paths, listener);
   // check_configuration says what is wrong with it.
   if (!config.ok()) return {{"registries", "all", CheckState::Skipped, "the configuration can't be read"}};
   const std::vector<config::Registry>& registries = config->registries();
@@ -529,10 +532,10 @@ std::vector<Check> check_registries(const DoctorWorld& world, Network network, c
   });
   std::vector<Check> checks(registries.size());
   (void)parallel_for(registries.size(), 8, [&](std::size_t i) -> Status {
-    checks[i] = check_registry(world, registries[i], network, context);
+    checks[i] = check_registry(dependencies, registries[i], network, context);
     return {};
   });
-  checks.insert(checks.begin(), check_git(world, context, git));
+  checks.insert(checks.begin(), check_git(dependencies, context, git));
   return checks;
 }
 

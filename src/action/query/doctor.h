@@ -36,7 +36,7 @@ struct Check {
   std::string hint = {};  ///< what to do
 };
 
-struct DoctorWorld {
+struct DoctorDependencies {
   FileSystem& files;
   ProcessRunner& processes;
   Clock& clock;
@@ -47,13 +47,14 @@ struct DoctorWorld {
 enum class Network : bool { Offline, Ask };
 
 /// The configuration file, and the seed of renders outside a cluster.
-std::vector<Check> check_configuration(const DoctorWorld& world);
+std::vector<Check> check_configuration(const DoctorDependencies& dependencies);
 /// Owner, mode and size of each cache that there is, and the room that is left.
-std::vector<Check> check_caches(const DoctorWorld& world);
+std::vector<Check> check_caches(const DoctorDependencies& dependencies);
 /// The sandbox compiles and keeps what it compiled; the engines are where they belong.
-std::vector<Check> check_sandbox(const DoctorWorld& world);
+std::vector<Check> check_sandbox(const DoctorDependencies& dependencies);
 /// git, and whether each configured registry answers.
-std::vector<Check> check_registries(const DoctorWorld& world, Network network, const Context& context);
+std::vector<Check> check_registries(const DoctorDependencies& dependencies, Network network,
+                                    const Context& context);
 /// Version and latency of the API server, its clock, the release namespace, and whether we may do there what
 /// releases need (SelfSubjectAccessReview). `skew`: how far the server's clock is ahead, asked once it has
 /// answered; nullopt: it doesn't say.

@@ -26,48 +26,49 @@ struct Doctor : ::testing::Test {
   void config(std::string_view registries, unsigned mode = 0600) {
     const std::string text = fmt::format(
         "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  registries: {}\n", registries);
-    ASSERT_TRUE(files.write(world.paths.config_file, text, {.mode = mode}).ok());
+    ASSERT_TRUE(files.write(dependencies.paths.config_file, text, {.mode = mode}).ok());
   }
 
   testing::TempDir home;
   HostFileSystem files;
   HostProcessRunner processes;
   testing::FakeClock clock;
-  DoctorWorld world{files, processes, clock,
-                    config::Paths{.home = home.path(),
-                                  .config_file = home.path() / "config.yaml",
-                                  .state = home.path() / "state",
-                                  .cache = home.path() / "cache",
-                                  .engines = home.path() / "engines",
-                                  .schemas = home.path() / "schemas",
-                                  .safe = {}}};
+  DoctorDependencies dependencies{files, processes, clock,
+                                  config::Paths{.home = home.path(),
+                                                .config_file = home.path() / "config.yaml",
+                                                .state = home.path() / "state",
+                                                .cache = home.path() / "cache",
+                                                .engines = home.path() / "engines",
+                                                .schemas = home.path() / "schemas",
+                                                .safe = {}}};
 };
 
 TEST_F(Doctor, ANewHomeIsWell) {
-  for (const Check& check : check_configuration(world))
+  for (const Check& check : check_configuration(dependencies))
     EXPECT_EQ(check.state, CheckState::Ok) << check.detail;
-  EXPECT_EQ(check_caches(world).size(), 1u) << "only the room: no cache is there";
-  EXPECT_EQ(check_sandbox(world).front().state, CheckState::Ok) << check_sandbox(world).front().detail;
+  EXPECT_EQ(check_caches(dependencies).size(), 1u) << "only the room: no cache is there";
+  EXPECT_EQ(check_sandbox(dependencies).front().state, CheckState::Ok)
+      << check_sandbox(dependencies).front().detail;
 }
 
 TEST_F(Doctor, ABrokenConfigurationIsNamedWithItsLine) {
-  ASSERT_TRUE(files.write(world.paths.config_file, "apiVersion: [\n").ok());
-  const Check check = find(check_configuration(world), "file");
+  ASSERT_TRUE(files.write(dependencies.paths.config_file, "apiVersion: [\n").ok());
+  const Check check = find(check_configuration(dependencies), "file");
   EXPECT_EQ(check.state, CheckState::Fail);
   EXPECT_THAT(check.detail, HasSubstr("config.yaml:"));
-  EXPECT_EQ(find(check_registries(world, Network::Ask, Context()), "all").state, CheckState::Skipped);
+  EXPECT_EQ(find(check_registries(dependencies, Network::Ask, Context()), "all").state, CheckState::Skipped);
 }
 
 TEST_F(Doctor, WhatOthersMayWriteOrReadIsSaid) {
   config("[]", 0666);
-  EXPECT_EQ(find(check_configuration(world), "file").state, CheckState::Fail);
-  EXPECT_THAT(find(check_configuration(world), "file").hint, HasSubstr("chmod 600"));
+  EXPECT_EQ(find(check_configuration(dependencies), "file").state, CheckState::Fail);
+  EXPECT_THAT(find(check_configuration(dependencies), "file").hint, HasSubstr("chmod 600"));
   config("[{name: a, defaultRemote: d, remotes: [{name: d, git: {url: 'https://me:pw@h/r.git'}}]}]", 0644);
-  const Check readable = find(check_configuration(world), "file");
+  const Check readable = find(check_configuration(dependencies), "file");
   EXPECT_EQ(readable.state, CheckState::Warn);
   EXPECT_EQ(readable.detail.find("pw@"), std::string::npos);
-  ASSERT_TRUE(files.write(world.paths.seed_file(), "x", {.mode = 0640}).ok());
-  EXPECT_EQ(find(check_configuration(world), "seed").state, CheckState::Fail);
+  ASSERT_TRUE(files.write(dependencies.paths.seed_file(), "x", {.mode = 0640}).ok());
+  EXPECT_EQ(find(check_configuration(dependencies), "seed").state, CheckState::Fail);
 }
 
 TEST_F(Doctor, RegistriesAreShownWithoutCredentials) {
@@ -75,30 +76,30 @@ TEST_F(Doctor, RegistriesAreShownWithoutCredentials) {
       "[{name: a, defaultRemote: d, remotes: [{name: d, helm: {url: 'https://me:hidden@h/charts'}}]}, "
       "{name: b, defaultRemote: d, remotes: [{name: d, oci: {url: 'oci://me:hidden@h/team'}}]}]",
       0644);
-  EXPECT_EQ(find(check_configuration(world), "file").state, CheckState::Warn);
-  for (const Check& check : check_registries(world, Network::Offline, Context()))
+  EXPECT_EQ(find(check_configuration(dependencies), "file").state, CheckState::Warn);
+  for (const Check& check : check_registries(dependencies, Network::Offline, Context()))
     EXPECT_EQ(check.detail.find("hidden"), std::string::npos) << check.detail;
 }
 
 TEST_F(Doctor, CachesTellTheirSizeAndWhoMayWriteThem) {
-  ASSERT_TRUE(files.write(world.paths.packages() / "one", std::string(3 << 20, 'x')).ok());
-  std::filesystem::permissions(world.paths.packages(), std::filesystem::perms(0700));
-  const Check fine = find(check_caches(world), "packages");
+  ASSERT_TRUE(files.write(dependencies.paths.packages() / "one", std::string(3 << 20, 'x')).ok());
+  std::filesystem::permissions(dependencies.paths.packages(), std::filesystem::perms(0700));
+  const Check fine = find(check_caches(dependencies), "packages");
   EXPECT_EQ(fine.state, CheckState::Ok);
   EXPECT_THAT(fine.detail, HasSubstr("3 MiB in 1 file"));
-  std::filesystem::permissions(world.paths.packages(), std::filesystem::perms(0777));
-  EXPECT_EQ(find(check_caches(world), "packages").state, CheckState::Warn);
+  std::filesystem::permissions(dependencies.paths.packages(), std::filesystem::perms(0777));
+  EXPECT_EQ(find(check_caches(dependencies), "packages").state, CheckState::Warn);
 }
 
 TEST_F(Doctor, EnginesThatAreNotThereAreNamed) {
   constexpr package::EngineDigest kEngines[] = {{"helm", "00"}, {"jinja", "00"}};
-  world.engines = kEngines;
-  ASSERT_TRUE(files.write(world.paths.engines / "jinja.wasm", "x").ok());
-  const Check half = find(check_sandbox(world), "engines");
+  dependencies.engines = kEngines;
+  ASSERT_TRUE(files.write(dependencies.paths.engines / "jinja.wasm", "x").ok());
+  const Check half = find(check_sandbox(dependencies), "engines");
   EXPECT_EQ(half.state, CheckState::Warn);
   EXPECT_THAT(half.detail, HasSubstr(": helm, so"));
-  ASSERT_TRUE(files.write(world.paths.engines / "helm.wasm", "x").ok());
-  EXPECT_EQ(find(check_sandbox(world), "engines").state, CheckState::Ok);
+  ASSERT_TRUE(files.write(dependencies.paths.engines / "helm.wasm", "x").ok());
+  EXPECT_EQ(find(check_sandbox(dependencies), "engines").state, CheckState::Ok);
 }
 
 TEST_F(Doctor, RegistriesAreAskedUnlessOffline) {
@@ -107,13 +108,13 @@ TEST_F(Doctor, RegistriesAreAskedUnlessOffline) {
       "[{name: here, defaultRemote: d, remotes: [{name: d, directory: {path: here}}]},"
       " {name: gone, defaultRemote: d, remotes: [{name: d, directory: {path: gone}}]},"
       " {name: git, defaultRemote: d, remotes: [{name: d, git: {url: 'file:///does/not/exist.git'}}]}]");
-  const auto checks = check_registries(world, Network::Ask, Context());
+  const auto checks = check_registries(dependencies, Network::Ask, Context());
   EXPECT_EQ(find(checks, "git").state, CheckState::Ok) << "the program";
   EXPECT_EQ(find(checks, "here").state, CheckState::Ok) << find(checks, "here").detail;
   EXPECT_EQ(find(checks, "gone").state, CheckState::Fail);
   EXPECT_EQ(checks.back().name, "git");
   EXPECT_EQ(checks.back().state, CheckState::Fail);
-  EXPECT_EQ(check_registries(world, Network::Offline, Context()).back().state, CheckState::Skipped);
+  EXPECT_EQ(check_registries(dependencies, Network::Offline, Context()).back().state, CheckState::Skipped);
 }
 
 TEST_F(Doctor, AClusterThatDoesNotAnswerIsTheOnlyFailure) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "apply/fields/forgotten_owners.h"
 
 namespace mist::action {
@@ -77,9 +77,9 @@ void leave_defaults_out(const Environment& environment, const PlannedAction& act
   });
 }
 
-ObjectDrift object_drift(const Environment& environment, const Look& look, const PlannedAction& action,
-                         const Context& context) {
-  const apply::DesiredObject& desired = look.plan.desired[action.desired];
+ObjectDrift object_drift(const Environment& environment, const PreparedDeploy& prepared,
+                         const PlannedAction& action, const Context& context) {
+  const apply::DesiredObject& desired = prepared.plan.desired[action.desired];
   ObjectDrift drift{
       .key = action.key,
       .kind = kind_of(action),
@@ -88,8 +88,8 @@ ObjectDrift object_drift(const Environment& environment, const Look& look, const
       .line = desired.rendered.line,
       .fields = {},
       .foreign = {}};
-  const auto live = look.live.find(action.key);
-  if (live == look.live.end()) return drift;
+  const auto live = prepared.live.find(action.key);
+  if (live == prepared.live.end()) return drift;
   const Value& wanted = desired.rendered.object.value();
   std::vector<ForeignField> foreign = apply::foreign_fields(wanted, live->second.value, kManager);
   leave_defaults_out(environment, action, wanted, live->second.value, foreign, context);
@@ -121,8 +121,8 @@ ObjectDrift unknown_drift(const apimachinery::ObjectKey& key, std::string why, s
 }
 
 // The plan takes an object that a failing conversion webhook hides for what was recorded last.
-bool is_unseen(const Look& look, const PlannedAction& action) {
-  return action.live.unreadable && !look.live.contains(action.key);
+bool is_unseen(const PreparedDeploy& prepared, const PlannedAction& action) {
+  return action.live.unreadable && !prepared.live.contains(action.key);
 }
 
 }  // namespace
@@ -164,9 +164,9 @@ Result<DriftReport> drift(const Environment& environment, const release::Release
   options.allowed.force_conflicts = true;  // what others took is a difference, and no reason to stop looking
   options.allowed.leave_fields = true;
   Intent intent = reapply_intent();
-  intent.only_looks = true;
+  intent.read_only = true;
   intent.asks_about_changes = false;  // what differs is told, whether it can be changed back or not
-  MIST_TRY(const Look seen, look_at_what_may_be_read(environment, id, intent, options, context));
+  MIST_TRY(const PreparedDeploy seen, prepare_readable(environment, id, intent, options, context));
   DriftReport report;
   report.id = id;
   report.hidden = seen.hidden;

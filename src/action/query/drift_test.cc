@@ -238,9 +238,9 @@ TEST_F(DriftTest, WhatTheServerAlwaysForbidsToDeleteLeavesNoRevision) {
     return testing::api_refusal(ErrorKind::Forbidden, "cannot delete",
                                 "admission webhook \"usages.example.com\" denied the request: in use");
   });
-  const Environment world = environment();
+  const Environment here = environment();
   const Context context;
-  const auto back = deploy(world, id, rollback_intent(world, {}, context), {}, context);
+  const auto back = deploy(here, id, rollback_intent(here, {}, context), {}, context);
   ASSERT_TRUE(back.ok()) << back.error().to_line();
   ASSERT_EQ(back->revision, 2);
   for (int round = 0; round < 2; ++round) {

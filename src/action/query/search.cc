@@ -45,25 +45,27 @@ Result<Source> known_of(Database& database, const search::Sources& sources,
   return known;
 }
 
-void tell_left_out(const SearchWorld& world, const std::string& registry, std::size_t count) {
+void tell_left_out(const SearchDependencies& dependencies, const std::string& registry, std::size_t count) {
   if (count > 0)
-    world.events.warn(fmt::format("the index of {} has {} that no reference could name; they are left out",
-                                  registry, plural(count, "package")));
+    dependencies.events.warn(
+        fmt::format("the index of {} has {} that no reference could name; they are left out", registry,
+                    plural(count, "package")));
 }
 
-Status refresh_oci(const SearchWorld& world, Database& database, const config::Registry& registry,
-                   const std::string& url, const Source& known, Freshness freshness, const Context& context) {
+Status refresh_oci(const SearchDependencies& dependencies, Database& database,
+                   const config::Registry& registry, const std::string& url, const Source& known,
+                   Freshness freshness, const Context& context) {
   const std::string& name = registry.name;
   if (!known.state.empty() && freshness == Freshness::Known) {
-    const auto age = world.clock.now() - known.checked;
+    const auto age = dependencies.clock.now() - known.checked;
     if (age > kOld)
-      world.events.info(fmt::format("the index of {} was read {} ago; --refresh asks for what is new", name,
-                                    format_age(age)));
+      dependencies.events.info(fmt::format("the index of {} was read {} ago; --refresh asks for what is new",
+                                           name, format_age(age)));
     return {};
   }
-  Activity activity(world.events, fmt::format("reading the index of {}", name));
+  Activity activity(dependencies.events, fmt::format("reading the index of {}", name));
   const auto read = [&]() -> Result<FetchedIndex> {
-    MIST_TRY(registry::OciSource* const client, world.registries.oci_source());
+    MIST_TRY(registry::OciSource* const client, dependencies.registries.oci_source());
     return fetch_index(*client, url, known, context);
   };
   const Result<FetchedIndex> fetched = read();
@@ -71,9 +73,9 @@ Status refresh_oci(const SearchWorld& world, Database& database, const config::R
     activity.fail();
     return fetched.error();
   }
-  if (!fetched->changed) return database.touch(name, world.clock.now());
-  tell_left_out(world, name, fetched->left_out);
-  return database.store(name, place_of(registry) + fetched->state, world.clock.now(), fetched->shards,
+  if (!fetched->changed) return database.touch(name, dependencies.clock.now());
+  tell_left_out(dependencies, name, fetched->left_out);
+  return database.store(name, place_of(registry) + fetched->state, dependencies.clock.now(), fetched->shards,
                         fetched->all);
 }
 
@@ -89,10 +91,11 @@ search::Entry named_entry(const registry::PackageVersions& package) {
 }
 
 // `commit`: of the registry, if that is in git.
-Status refresh_names(const SearchWorld& world, Database& database, const config::Registry& registry,
-                     const Source& known, const std::string& commit, const Context& context) {
+Status refresh_names(const SearchDependencies& dependencies, Database& database,
+                     const config::Registry& registry, const Source& known, const std::string& commit,
+                     const Context& context) {
   MIST_TRY(const std::vector<registry::PackageVersions> packages,
-           world.registries.list_packages(registry.name, context));
+           dependencies.registries.list_packages(registry.name, context));
   std::vector<search::Entry> entries;
   for (const registry::PackageVersions& each : packages)
     if (!each.versions.empty()) entries.push_back(named_entry(each));
@@ -100,30 +103,31 @@ Status refresh_names(const SearchWorld& world, Database& database, const config:
   const std::string& state = commit.empty() ? digest : commit;
   if (known.state == state) return {};
   const std::string shard(kNames);
-  return database.store(registry.name, place_of(registry) + state, world.clock.now(),
+  return database.store(registry.name, place_of(registry) + state, dependencies.clock.now(),
                         {{shard, digest, std::move(entries)}}, {{shard, digest}});
 }
 
-Status refresh_local(const SearchWorld& world, Database& database, const config::Registry& registry,
-                     const Source& known, const Context& context) {
+Status refresh_local(const SearchDependencies& dependencies, Database& database,
+                     const config::Registry& registry, const Source& known, const Context& context) {
   const std::string& name = registry.name;
   MIST_TRY(const registry::RegistryFile file,
-           world.registries.read_file(name, std::string(search::kIndexFile), known.state, context));
+           dependencies.registries.read_file(name, std::string(search::kIndexFile), known.state, context));
   if (file.is_known) return {};
-  if (!file.bytes) return refresh_names(world, database, registry, known, file.state, context);
+  if (!file.bytes) return refresh_names(dependencies, database, registry, known, file.state, context);
   MIST_TRY(search::Index index,
            search::parse_index(*file.bytes, fmt::format("{} of {}", search::kIndexFile, name)));
-  tell_left_out(world, name, index.left_out);
+  tell_left_out(dependencies, name, index.left_out);
   const std::string shard(kWhole);
-  return database.store(name, place_of(registry) + file.state, world.clock.now(),
+  return database.store(name, place_of(registry) + file.state, dependencies.clock.now(),
                         {{shard, file.state, std::move(index.entries)}}, {{shard, file.state}});
 }
 
-Status refresh_in(const SearchWorld& world, Database& database, const config::Registry& registry,
-                  const Source& known, Freshness freshness, const Context& context) {
+Status refresh_in(const SearchDependencies& dependencies, Database& database,
+                  const config::Registry& registry, const Source& known, Freshness freshness,
+                  const Context& context) {
   if (const auto* oci = std::get_if<config::OciSource>(&registry.remote().source))
-    return refresh_oci(world, database, registry, oci->url, known, freshness, context);
-  return refresh_local(world, database, registry, known, context);
+    return refresh_oci(dependencies, database, registry, oci->url, known, freshness, context);
+  return refresh_local(dependencies, database, registry, known, context);
 }
 
 Status check_names(const std::vector<config::Registry>& registries, const search::Query& query) {
@@ -140,7 +144,7 @@ Status check_names(const std::vector<config::Registry>& registries, const search
 }
 
 // A defect of the file itself ends it; packages of a failing registry are missing, and a warning says so.
-Status refresh_all(const SearchWorld& world, Database& database,
+Status refresh_all(const SearchDependencies& dependencies, Database& database,
                    const std::vector<config::Registry>& registries, const search::Query& query,
                    Freshness freshness, const Context& context) {
   MIST_TRY(const search::Sources sources, database.sources());
@@ -148,12 +152,12 @@ Status refresh_all(const SearchWorld& world, Database& database,
     if (!query.registries.empty() && std::ranges::find(query.registries, each.name) == query.registries.end())
       continue;
     MIST_TRY(const Source known, known_of(database, sources, each));
-    const Status refreshed = refresh_in(world, database, each, known, freshness, context);
+    const Status refreshed = refresh_in(dependencies, database, each, known, freshness, context);
     if (refreshed) continue;
     const Error& failure = refreshed.error();
     if (failure.detail<search::DamagedDatabase>() != nullptr || failure.kind == ErrorKind::Cancelled)
       return failure;
-    world.events.warn(fmt::format(
+    dependencies.events.warn(fmt::format(
         "{} {}: {}{}", each.name,
         known.shards.empty() ? "can't be searched" : "is searched as it was read last",
         escape_controls(failure.to_line()), failure.hint.empty() ? "" : fmt::format("; {}", failure.hint)));
@@ -164,34 +168,35 @@ Status refresh_all(const SearchWorld& world, Database& database,
   return {};
 }
 
-Result<std::vector<search::Hit>> searched(const SearchWorld& world,
+Result<std::vector<search::Hit>> searched(const SearchDependencies& dependencies,
                                           const std::vector<config::Registry>& registries,
                                           const search::Query& query, Freshness freshness,
                                           const Context& context) {
-  MIST_TRY(Database database, Database::open(world.files, world.database));
-  MIST_TRY_VOID(refresh_all(world, database, registries, query, freshness, context));
+  MIST_TRY(Database database, Database::open(dependencies.files, dependencies.database));
+  MIST_TRY_VOID(refresh_all(dependencies, database, registries, query, freshness, context));
   return database.find(query);
 }
 
 }  // namespace
 
-Status refresh_index(const SearchWorld& world, const config::Registry& registry, Freshness freshness,
-                     const Context& context) {
-  MIST_TRY(Database database, Database::open(world.files, world.database));
+Status refresh_index(const SearchDependencies& dependencies, const config::Registry& registry,
+                     Freshness freshness, const Context& context) {
+  MIST_TRY(Database database, Database::open(dependencies.files, dependencies.database));
   MIST_TRY(const search::Sources sources, database.sources());
   MIST_TRY(const Source known, known_of(database, sources, registry));
-  return refresh_in(world, database, registry, known, freshness, context);
+  return refresh_in(dependencies, database, registry, known, freshness, context);
 }
 
-Result<std::vector<FoundPackage>> search_packages(const SearchWorld& world, const search::Query& query,
-                                                  Freshness freshness, const Context& context) {
-  MIST_TRY(const std::vector<config::Registry> registries, world.registries.list());
+Result<std::vector<FoundPackage>> search_packages(const SearchDependencies& dependencies,
+                                                  const search::Query& query, Freshness freshness,
+                                                  const Context& context) {
+  MIST_TRY(const std::vector<config::Registry> registries, dependencies.registries.list());
   MIST_TRY_VOID(check_names(registries, query));
-  Result<std::vector<search::Hit>> hits = searched(world, registries, query, freshness, context);
+  Result<std::vector<search::Hit>> hits = searched(dependencies, registries, query, freshness, context);
   if (!hits && hits.error().detail<search::DamagedDatabase>() != nullptr) {
-    world.events.debug(fmt::format("the search index is made anew: {}", hits.error().to_line()));
-    MIST_TRY_VOID(Database::remove(world.files, world.database));
-    hits = searched(world, registries, query, freshness, context);
+    dependencies.events.debug(fmt::format("the search index is made anew: {}", hits.error().to_line()));
+    MIST_TRY_VOID(Database::remove(dependencies.files, dependencies.database));
+    hits = searched(dependencies, registries, query, freshness, context);
   }
   if (!hits) return std::move(hits).error();
   std::vector<FoundPackage> found;

@@ -17,7 +17,7 @@
 
 namespace mist::action {
 
-struct SearchWorld {
+struct SearchDependencies {
   FileSystem& files;
   const Clock& clock;
   EventSink& events;
@@ -36,11 +36,12 @@ struct FoundPackage {
 
 /// Best first. A registry that can't be read is a warning. Errors: NotFound (query.registries names one that
 /// isn't configured), of search::Database.
-Result<std::vector<FoundPackage>> search_packages(const SearchWorld& world, const search::Query& query,
-                                                  Freshness freshness, const Context& context);
+Result<std::vector<FoundPackage>> search_packages(const SearchDependencies& dependencies,
+                                                  const search::Query& query, Freshness freshness,
+                                                  const Context& context);
 
 /// Brings the copy of one registry's index up to date. NotFound: it has none.
-Status refresh_index(const SearchWorld& world, const config::Registry& registry, Freshness freshness,
-                     const Context& context);
+Status refresh_index(const SearchDependencies& dependencies, const config::Registry& registry,
+                     Freshness freshness, const Context& context);
 
 }  // namespace mist::action

@@ -54,8 +54,8 @@ class SearchWhileAway : public ::testing::Test {
     ASSERT_TRUE(database->store("team", state, clock_.now(), {{"00", "d0", {web}}}, {{"00", "d0"}}).ok());
   }
   std::vector<std::string> found() {
-    const SearchWorld world{files_, clock_, events_, registries_, file_};
-    const auto packages = search_packages(world, {.words = {"web"}}, Freshness::Known, Context());
+    const SearchDependencies dependencies{files_, clock_, events_, registries_, file_};
+    const auto packages = search_packages(dependencies, {.words = {"web"}}, Freshness::Known, Context());
     if (!packages) return {packages.error().to_line()};
     std::vector<std::string> references;
     for (const FoundPackage& each : *packages) references.push_back(each.reference);

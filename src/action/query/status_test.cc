@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 #include "testing/yaml.h"
 
 namespace mist::action {
@@ -20,7 +20,7 @@ std::string deployment_yaml(std::string_view name) {
       name);
 }
 
-class StatusTest : public testing::ReleaseWorld {
+class StatusTest : public testing::ReleaseFixture {
  protected:
   ReleaseStatus seen() {
     cluster.clear_calls();

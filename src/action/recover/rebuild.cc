@@ -188,13 +188,13 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
   head.latest = revision.number;
   head.deployed = state.anchor ? state.anchor->head.deployed : -1;
   head.status = RevisionStatus::Pending;
-  if (plan.new_seed && state.birth.seed.reveal().empty()) state.birth = draw_birth(environment);
+  if (plan.new_seed && state.fixed.seed.reveal().empty()) state.fixed = draw_fixed_inputs(environment);
   MIST_TRY(const std::string packed, release::Store::pack(revision));
-  const release::LockWorld world = lock_world(environment, store);
+  const release::LockDependencies dependencies = lock_dependencies(environment, store);
   const release::LockOptions options = lock_options(environment, "recover", state);
   std::unique_ptr<ReleaseLock> lock;
   if (state.anchor) {
-    MIST_TRY(lock, ReleaseLock::acquire(world, *state.anchor,
+    MIST_TRY(lock, ReleaseLock::acquire(dependencies, *state.anchor,
                                         {.head = head,
                                          .lock = {},
                                          .group_kinds = group_kinds,
@@ -202,18 +202,18 @@ Status rebuild(const Environment& environment, RebuildPlan& plan, const Context&
                                          .seals = new_seals(environment, state, revision.number)},
                                         options, context));
     if (plan.new_seed)
-      MIST_TRY_VOID(
-          store.put_birth(lock->anchor(), state.birth.seed, state.birth.frozen_clock, lock->context()));
+      MIST_TRY_VOID(store.put_fixed_inputs(lock->anchor(), state.fixed.seed, state.fixed.frozen_clock,
+                                           lock->context()));
   } else {
     release::Anchor anchor;
     anchor.id = state.id;
     anchor.seals = *new_seals(environment, state, revision.number);
-    anchor.seed = state.birth.seed;
-    anchor.frozen_clock = state.birth.frozen_clock;
+    anchor.seed = state.fixed.seed;
+    anchor.frozen_clock = state.fixed.frozen_clock;
     anchor.head = head;
     anchor.group_kinds = group_kinds;
     anchor.additional_namespaces = namespaces;
-    MIST_TRY(lock, ReleaseLock::create(world, std::move(anchor), options, context));
+    MIST_TRY(lock, ReleaseLock::create(dependencies, std::move(anchor), options, context));
   }
   const auto write = [&]() -> Status {
     MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));

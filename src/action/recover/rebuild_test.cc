@@ -11,7 +11,7 @@
 #include "action/recover/recover.h"
 #include "encoding/yaml.h"
 #include "testing/recorded_events.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -21,7 +21,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class RebuildTest : public testing::ReleaseWorld {
+class RebuildTest : public testing::ReleaseFixture {
  protected:
   static std::string map(std::string_view name, std::string_view text = "x") {
     return fmt::format(
@@ -176,7 +176,7 @@ TEST_F(RebuildTest, FromLabelsMakesALostAnchorAnewFromTheRevisions) {
   EXPECT_FALSE(rebuilt->rebuilt->values_lost);
   EXPECT_EQ(rebuilt->rebuilt->unproven, -1);
   EXPECT_EQ(now().deployed->package.reference, "test:1");
-  EXPECT_EQ(now().birth.seed.reveal().size(), 32u);
+  EXPECT_EQ(now().fixed.seed.reveal().size(), 32u);
   ASSERT_TRUE(uninstall_now().ok());
   EXPECT_THAT(cluster.objects(), IsEmpty());
 }
@@ -372,10 +372,10 @@ TEST_F(RebuildTest, ALostSeedIsDrawnAnewOnlyWhenThatIsAskedFor) {
   anchor["data"].erase("seed");
   cluster.put(anchor);
   ASSERT_TRUE(now().anchor.has_value());
-  EXPECT_TRUE(now().birth.seed.reveal().empty());
+  EXPECT_TRUE(now().fixed.seed.reveal().empty());
   const auto rebuilt = from_labels();
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();
-  EXPECT_EQ(now().birth.seed.reveal().size(), 32u);
+  EXPECT_EQ(now().fixed.seed.reveal().size(), 32u);
   EXPECT_THAT(now().anchor->damage, IsEmpty());
 }
 
@@ -412,8 +412,8 @@ TEST_F(RebuildTest, WhatNoRecordNamesIsReportedAndTakenUp) {
   stray["metadata"].set("name", "stray");
   cluster.put(stray, "mistctl");
   testing::RecordedEvents heard;
-  Environment world{cluster, clock, random, heard, "tester"};
-  ASSERT_TRUE(status(world, id, Context()).ok());
+  Environment with_sink{cluster, clock, random, heard, "tester"};
+  ASSERT_TRUE(status(with_sink, id, Context()).ok());
   EXPECT_THAT(heard.messages, Contains(HasSubstr("ConfigMap default/stray")));
   const auto rebuilt = from_labels();
   ASSERT_TRUE(rebuilt.ok()) << rebuilt.error().to_line();

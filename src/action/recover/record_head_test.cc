@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/yaml.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using testing::FakeCall;
 using ::testing::HasSubstr;
 
-using RecordHeadTest = testing::ReleaseWorld;
+using RecordHeadTest = testing::ReleaseFixture;
 
 // A quota on Secrets, say.
 TEST_F(RecordHeadTest, ARevisionThatCouldNotBeStoredLeavesTheReleaseAsItWas) {

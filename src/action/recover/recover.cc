@@ -227,7 +227,7 @@ class Recovery {
     MIST_TRY_VOID(outdate_late_writes(environment_, state, {}, context_));
     release::Store store(environment_.client);
     MIST_TRY(const std::unique_ptr<ReleaseLock> lock,
-             ReleaseLock::acquire(lock_world(environment_, store), *state.anchor, {},
+             ReleaseLock::acquire(lock_dependencies(environment_, store), *state.anchor, {},
                                   lock_options(environment_, "recover", state), context_));
     bool forgot = false;
     for (const UntoldMove& move : given_away) forgot |= forget(newest.inventory, move);
@@ -323,7 +323,7 @@ Result<RecoverReport> recover_from_labels(const Environment& environment, Releas
 Result<RecoverReport> recover(const Environment& environment, const ReleaseId& id,
                               const RecoverOptions& options, const Context& context) {
   const LostRevision lost = options.from_labels ? LostRevision::Allowed : LostRevision::Refused;
-  for (int look = 1;; ++look) {
+  for (int attempt = 1;; ++attempt) {
     MIST_TRY(ReleaseState state, options.deploy.dry_run == DryRun::No
                                      ? read_release_to_write(environment, id, "recover", context, lost)
                                      : read_release(environment, id, context, lost));
@@ -335,7 +335,7 @@ Result<RecoverReport> recover(const Environment& environment, const ReleaseId& i
       return Recovery(environment, options, context).run(std::move(state), finding);
     };
     auto report = work();
-    if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
+    if (report.ok() || !release::anchor_moved(report.error()) || attempt == kMostAttempts) return report;
     environment.events.debug(fmt::format("release {} changed meanwhile, looking again", id.display()));
   }
 }
@@ -344,7 +344,7 @@ Result<RecoverReport> undo_revision(const Environment& environment, const Releas
                                     const std::string& attempt, const DeployOptions& options,
                                     const Context& context) {
   RecoverOptions recover_options{.undo = true, .deploy = options};
-  for (int look = 1;; ++look) {
+  for (int tries = 1;; ++tries) {
     MIST_TRY(ReleaseState state, read_release_to_write(environment, id, "undo", context));
     const bool newest = state.anchor && state.anchor->head.latest == number && !state.unfinished.empty() &&
                         state.unfinished.back().attempt == attempt;
@@ -358,7 +358,7 @@ Result<RecoverReport> undo_revision(const Environment& environment, const Releas
     recover_options.deploy.allowed.prune.delete_pvcs = options.allowed.prune.delete_pvcs || first;
     MIST_TRY(const Unfinished finding, find_unfinished(state, true));
     auto report = Recovery(environment, recover_options, context).run(std::move(state), finding);
-    if (report.ok() || !release::anchor_moved(report.error()) || look == kLooks) return report;
+    if (report.ok() || !release::anchor_moved(report.error()) || tries == kMostAttempts) return report;
   }
 }
 

@@ -13,7 +13,7 @@
 #include "action/query/status.h"
 #include "encoding/json.h"
 #include "testing/api_refusal.h"
-#include "testing/release_world.h"
+#include "testing/release_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -47,11 +47,12 @@ std::string definition(std::string_view version) {
   return text.replace(text.find("VERSION"), 7, version);
 }
 
-class RecoverTest : public testing::ReleaseWorld {
+class RecoverTest : public testing::ReleaseFixture {
  protected:
   Render rendering(std::string yaml, const std::string& version) {
-    return ReleaseWorld::rendering(std::move(yaml), {"test:" + version, "test", version, "sha256:" + version},
-                                   encoding::Value::object({{"version", version}}));
+    return ReleaseFixture::rendering(std::move(yaml),
+                                     {"test:" + version, "test", version, "sha256:" + version},
+                                     encoding::Value::object({{"version", version}}));
   }
   Result<DeployReport> install_now(std::string yaml, const DeployOptions& options = {}) {
     return deploy(environment(), id, install_intent(rendering(std::move(yaml), "1")), options, Context());
@@ -713,8 +714,8 @@ spec: {accessModes: [ReadWriteOnce]}
                        const DeployOptions& options) {
     return deploy(
         environment(), id,
-        intent(ReleaseWorld::rendering(yaml, {"test:" + version, "test", version, "sha256:" + version,
-                                              std::string(apply::kChartEngine)})),
+        intent(ReleaseFixture::rendering(yaml, {"test:" + version, "test", version, "sha256:" + version,
+                                                std::string(apply::kChartEngine)})),
         options, Context());
   };
   cluster.set_instant_controllers(true);

@@ -387,8 +387,8 @@ class ObjectWriter::Sending {
   }
 
   // Nullopt: another object is there, as the apply will say, which names the uid.
-  Result<std::optional<Value>> look_again(const kube::ObjectRef& ref, const PlannedAction& action,
-                                          const std::string& uid) {
+  Result<std::optional<Value>> refresh(const kube::ObjectRef& ref, const PlannedAction& action,
+                                       const std::string& uid) {
     MIST_TRY(Value there, client_.get(ref, context_));
     if (there.string_at({"metadata", "uid"}) != uid) return std::optional<Value>();
     MIST_TRY_VOID(may_be_written(action, there));
@@ -402,7 +402,7 @@ class ObjectWriter::Sending {
                                   const Value& object) {
     const ChosenFields chosen = fields_of(*action.transfer);
     for (Moment moment(context_);;) {
-      MIST_TRY(const std::optional<Value> found, look_again(ref, action, action.uid));
+      MIST_TRY(const std::optional<Value> found, refresh(ref, action, action.uid));
       if (!found) return std::string();
       const Value there = owners_are_forgotten(*found)
                               ? with_known_owners(client_, ref, *found, plan_.owner.manager, context_)
@@ -444,7 +444,7 @@ class ObjectWriter::Sending {
   Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const DesiredObject& desired, const std::string& uid) {
     for (Moment moment(context_);;) {
-      MIST_TRY(const std::optional<Value> found, look_again(ref, action, uid));
+      MIST_TRY(const std::optional<Value> found, refresh(ref, action, uid));
       if (!found) return std::string();
       const Value& there = *found;
       const auto emptied = still_to_empty(action, desired, there);

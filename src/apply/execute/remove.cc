@@ -163,12 +163,12 @@ class Remover {
   }
 
   Status look_and_remove(Node node, const Removal& removal) {
-    if (options_.last_look) {
-      MIST_TRY(std::string why, options_.last_look(removal));
+    if (options_.last_check) {
+      MIST_TRY(std::string why, options_.last_check(removal));
       if (!why.empty()) return stays(node, removal, std::move(why));
     }
     if (removal.unreadable) {
-      MIST_TRY(std::string why, look_when_converted(removal));
+      MIST_TRY(std::string why, check_when_converted(removal));
       if (!why.empty()) return stays(node, removal, std::move(why));
     }
     std::string why;
@@ -202,7 +202,7 @@ class Remover {
   }
 
   // Nobody could say before whether it is marked to be kept.
-  Result<std::string> look_when_converted(const Removal& removal) {
+  Result<std::string> check_when_converted(const Removal& removal) {
     const Context limited = context_.with_timeout(options_.timeout);
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     for (;;) {

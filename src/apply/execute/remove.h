@@ -37,7 +37,7 @@ struct RemovalOptions {
   Duration timeout = std::chrono::minutes(5);
   /// Asked right before each removal, by any thread: why it stays after all, in
   /// one sentence; empty: it goes.
-  std::function<Result<std::string>(const Removal&)> last_look = {};
+  std::function<Result<std::string>(const Removal&)> last_check = {};
   bool leave_denied = false;  ///< what admission forbids to delete stays, and is no failure
   /// Names of policies and webhooks that are gone by now (admission_gates.h): what the server still refuses
   /// by them is sent again.

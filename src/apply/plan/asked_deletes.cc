@@ -133,7 +133,7 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
   };
   MIST_TRY(const std::vector<Refusal> refusals, ask(client, asked, context));
   for (const Refusal& refusal : refusals) {
-    if (kube::is_without_right(refusal.failure) && rules.only_looks) continue;
+    if (kube::is_without_right(refusal.failure) && rules.read_only) continue;
     tell(refusal);
     if (!may_change(refusal.failure)) refuse(refusal, hint_of(refusal.failure));
   }
@@ -141,7 +141,7 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
 }
 
 Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, const LiveState& live,
-                         bool only_looks, const Context& context) {
+                         bool read_only, const Context& context) {
   constexpr std::ptrdiff_t kFew = 8;  // are asked about whatever judges them
   std::optional<AdmissionJudges> judges;
   if (std::ranges::count_if(removals, is_askable) > kFew)
@@ -157,7 +157,7 @@ Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& remov
   for (const Refusal& refusal : refusals) {
     const Error& failure = refusal.failure;
     const bool no_right = kube::is_without_right(failure);
-    if (no_right && only_looks) continue;
+    if (no_right && read_only) continue;
     tell(refusal);
     const bool may_change =
         !no_right && (is_refused_by_own(refusal, removals, live) ||

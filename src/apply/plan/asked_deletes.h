@@ -22,7 +22,7 @@ Status ask_about_deletes(kube::Client& client, Plan& plan, const PlanRules& rule
 /// reason. All objects are asked about where anything in the cluster judges deletes of their group, else one
 /// of each kind and namespace, which tells of rights.
 Status ask_about_deletes(kube::Client& client, std::vector<PlannedAction>& removals, const LiveState& live,
-                         bool only_looks, const Context& context);
+                         bool read_only, const Context& context);
 
 /// Conflict, naming the objects that can't be deleted; ok: there are none.
 Status refuse_undeletable(const std::vector<PlannedAction>& removals);

@@ -93,7 +93,7 @@ TEST_F(AskedDeletesTest, ADenialByAPolicyEndsOnlyWithItAndItsParameters) {
 TEST_F(AskedDeletesTest, RightsThatAreMissingStopAWriteAndNoLook) {
   plan.writes.front().kind = ActionKind::Update;
   EXPECT_EQ(asked(no_right).refusal.cause, ConflictCause::NoRight);
-  EXPECT_EQ(asked(no_right, {.only_looks = true}).kind, ActionKind::Delete);
+  EXPECT_EQ(asked(no_right, {.read_only = true}).kind, ActionKind::Delete);
 }
 
 class AskedUninstallTest : public AskedDeletesTest {

@@ -199,7 +199,7 @@ class Observer {
           if (part_of == part_of_ || (options_.adopt && part_of.empty())) wanted_whole.insert(key);
           add(std::move(key), {std::move(item), false});
         }
-        return look_closely(place, wanted_whole, context);
+        return observe_closely(place, wanted_whole, context);
       }
       if (absent(listed.error())) return {};
       if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
@@ -208,7 +208,8 @@ class Observer {
   }
 
   // Objects that are ours or are to be adopted are needed whole: their fields are compared.
-  Status look_closely(const ResourcePlace& place, const std::set<ObjectKey>& keys, const Context& context) {
+  Status observe_closely(const ResourcePlace& place, const std::set<ObjectKey>& keys,
+                         const Context& context) {
     constexpr std::size_t kFew = 8;
     if (keys.size() <= kFew) return get(place, keys, context);
     kube::ListOptions all;

@@ -149,7 +149,7 @@ struct PlanRules {
   /// An object of these with our marks was left by an earlier life of the release: it is adopted.
   std::set<ObjectKey> hooks_never_run = {};
   std::string kubectl = "kubectl";  ///< in hints: kube::Client::kubectl()
-  bool only_looks = false;  ///< nothing is to be written: who may not write is shown the plan all the same
+  bool read_only = false;  ///< nothing is to be written: who may not write is shown the plan all the same
   /// Jobs and Pods that Helm left of hooks are deleted when these run again: has_adopted().
   bool was_helms = false;
   bool made_namespace = false;  ///< the Namespace of the record is there only since this run made it

@@ -369,7 +369,7 @@ class Settler {
   // Of a write that would only be found out about in the middle of all the others.
   void denied(PlannedAction& action, const Error& failure) const {
     const bool no_right = kube::is_without_right(failure);
-    if (rules_.only_looks && no_right) return;
+    if (rules_.read_only && no_right) return;
     conflict(action, no_right ? ConflictCause::NoRight : ConflictCause::Denied,
              "it is forbidden by the server", failure);
   }

@@ -101,7 +101,7 @@ TEST(Settle, WhatTheServerForbidsIsKnownBeforeAnythingIsWritten) {
   EXPECT_EQ(denied.kind, ActionKind::Conflict);
   EXPECT_EQ(denied.refusal.cause, ConflictCause::Denied);
   EXPECT_THAT(denied.reason, ::testing::HasSubstr("not on Fridays"));
-  EXPECT_EQ(asked_about([](auto&) {}, policy, {.only_looks = true}).kind, ActionKind::Conflict);
+  EXPECT_EQ(asked_about([](auto&) {}, policy, {.read_only = true}).kind, ActionKind::Conflict);
 }
 
 // It would be deleted, and never come back.
@@ -165,7 +165,7 @@ TEST(Settle, RightsThatAreMissingStopAWriteAndNoLook) {
       refused_with(ErrorKind::Forbidden,
                    "configmaps \"plain\" is forbidden: User \"ann\" cannot patch resource \"configmaps\"");
   EXPECT_EQ(asked_about([](auto&) {}, rights).refusal.cause, ConflictCause::NoRight);
-  EXPECT_EQ(asked_about([](auto&) {}, rights, {.only_looks = true}).kind, ActionKind::Update);
+  EXPECT_EQ(asked_about([](auto&) {}, rights, {.read_only = true}).kind, ActionKind::Update);
 }
 
 // The planned creation of a ConfigMap after the server refused its dry run.
@@ -196,7 +196,7 @@ TEST(Settle, WhatCannotBeCreatedIsKnownBeforeAnythingIsWritten) {
   const Error rights = refused_with(ErrorKind::Forbidden,
                                     "x is forbidden: User \"ann\" cannot create resource \"configmaps\"");
   EXPECT_EQ(created(rights).refusal.cause, ConflictCause::NoRight);
-  EXPECT_EQ(created(rights, {.only_looks = true}).kind, ActionKind::Create);
+  EXPECT_EQ(created(rights, {.read_only = true}).kind, ActionKind::Create);
 }
 
 // How many dry runs a first install of twenty ConfigMaps sends.

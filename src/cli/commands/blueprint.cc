@@ -59,8 +59,8 @@ std::size_t count(const std::vector<CheckedSource>& all, bool errors) {
 }
 
 // "app/blueprint.ncl:3:5: error: … [rule]", as compilers print it; below it Nickel's own diagnostic.
-void print_finding(World& world, const BlueprintSource& source, const Finding& each) {
-  const bool color = world.color_out;
+void print_finding(Machine& machine, const BlueprintSource& source, const Finding& each) {
+  const bool color = machine.color_out;
   SourceLocation place = each.where.value_or(SourceLocation{std::string(blueprint::kEntry), 0, 0, {}});
   if (source.files.contains(place.file)) place.file = source.shown(place.file);
   std::string text =
@@ -80,11 +80,11 @@ void print_finding(World& world, const BlueprintSource& source, const Finding& e
   }
   if (!each.hint.empty())
     text += fmt::format("    {} {}\n", paint(color, Tone::Faint, "try:"), escape_controls(each.hint));
-  world.out.write(text);
+  machine.out.write(text);
 }
 
 // How far the CRD and the contracts that it is made of ask the same.
-void print_crd(World& world, const CheckedSource& checked) {
+void print_crd(Machine& machine, const CheckedSource& checked) {
   if (!checked.blueprint || !checked.blueprint->resource()) return;
   const blueprint::CustomResource& resource = *checked.blueprint->resource();
   const std::string name = resource.crd_name(checked.blueprint->instances().group);
@@ -92,11 +92,11 @@ void print_crd(World& world, const CheckedSource& checked) {
   const auto say = [&](std::string_view words, const std::vector<blueprint::SchemaNote>& notes) {
     if (notes.empty()) return;
     std::string text =
-        fmt::format("{} note: {} {}\n", paint(world.color_out, Tone::Strong, place), name, words);
+        fmt::format("{} note: {} {}\n", paint(machine.color_out, Tone::Strong, place), name, words);
     for (const blueprint::SchemaNote& each : notes)
       text += fmt::format("    {} ({}): {}\n", escape_controls(each.path), escape_controls(each.version),
                           escape_controls(each.what));
-    world.out.write(text);
+    machine.out.write(text);
   };
   say("can't ask these contracts; the operator checks them", resource.unsaid);
   say("asks this too, which the contract does not", resource.beyond);
@@ -147,46 +147,46 @@ Value to_value(const std::vector<CheckedSource>& all) {
                         {"warnings", count(all, false)}});
 }
 
-Result<ExitCode> run_check(const Invocation& invocation, World& world) {
+Result<ExitCode> run_check(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const std::vector<BlueprintSource> sources,
-           action::read_blueprints(world.files, invocation.argument("SOURCE")));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+           action::read_blueprints(machine.files, invocation.argument("SOURCE")));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   std::vector<CheckedSource> all;
   for (const BlueprintSource& source : sources) {
     MIST_TRY(blueprint::Checked checked,
-             blueprint::check(source.name, source.files, *renderer, world.context));
+             blueprint::check(source.name, source.files, *renderer, machine.context));
     all.push_back({source, std::move(checked.findings), std::move(checked.blueprint)});
   }
   const std::size_t errors = count(all, true), warnings = count(all, false);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, to_value(all));
+    print_value(machine, format, to_value(all));
   } else {
     for (const CheckedSource& each : all) {
-      for (const Finding& one : each.findings) print_finding(world, each.source, one);
-      print_crd(world, each);
+      for (const Finding& one : each.findings) print_finding(machine, each.source, one);
+      print_crd(machine, each);
     }
-    world.out.write(fmt::format("{}: {}, {}\n", plural(all.size(), "blueprint"), plural(errors, "error"),
-                                plural(warnings, "warning")));
+    machine.out.write(fmt::format("{}: {}, {}\n", plural(all.size(), "blueprint"), plural(errors, "error"),
+                                  plural(warnings, "warning")));
   }
   const bool failed = errors > 0 || (invocation.enabled("strict") && warnings > 0);
   return failed ? ExitCode::Failed : ExitCode::Ok;
 }
 
-Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
-  MIST_TRY(const BlueprintSource source, blueprint_source(invocation, world));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+Result<ExitCode> run_graph(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const BlueprintSource source, blueprint_source(invocation, machine));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(source.name, source.files, *renderer));
-  auto described = evaluator.describe(world.context);
+  auto described = evaluator.describe(machine.context);
   if (!described.ok()) return action::shown_error(source, std::move(described).error());
   const std::string format = invocation.text("output");
   if (format == "json")
-    print_value(world, OutputFormat::Json, view::blueprint_value(source.name, *described));
+    print_value(machine, OutputFormat::Json, view::blueprint_value(source.name, *described));
   else if (format == "dot")
-    world.out.write(view::blueprint_dot(source.name, *described));
+    machine.out.write(view::blueprint_dot(source.name, *described));
   else if (format == "mermaid")
-    world.out.write(view::blueprint_mermaid(*described));
+    machine.out.write(view::blueprint_mermaid(*described));
   else
-    world.out.write(view::blueprint_text(source.name, *described, world.color_out));
+    machine.out.write(view::blueprint_text(source.name, *described, machine.color_out));
   return ExitCode::Ok;
 }
 

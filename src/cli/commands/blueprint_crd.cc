@@ -40,11 +40,11 @@ std::string crd_comments(const blueprint::CustomResource& resource) {
   return text;
 }
 
-Result<ExitCode> run_crd(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, world));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+Result<ExitCode> run_crd(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, machine));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(source.name, source.files, *renderer));
-  auto described = evaluator.describe(world.context);
+  auto described = evaluator.describe(machine.context);
   if (!described.ok()) return action::shown_error(source, std::move(described).error());
   if (!described->resource())
     return error(ErrorKind::Invalid, "the blueprint {} leaves its CRD to others: its kind has no crd",
@@ -52,8 +52,8 @@ Result<ExitCode> run_crd(const Invocation& invocation, World& world) {
         .with_hint("set kind.crd = 'manage, 'await or 'publish, and kind.spec to a contract");
   const encoding::Value crd = blueprint::crd_of(described->instances(), *described->resource());
   const bool json = invocation.text("output") == "json";
-  if (!json) world.out.write(crd_comments(*described->resource()));
-  print_value(world, json ? OutputFormat::Json : OutputFormat::Yaml, crd);
+  if (!json) machine.out.write(crd_comments(*described->resource()));
+  print_value(machine, json ? OutputFormat::Json : OutputFormat::Yaml, crd);
   return ExitCode::Ok;
 }
 

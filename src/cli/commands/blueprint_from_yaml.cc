@@ -39,21 +39,21 @@ bool is_manifest(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
-Status read_into(World& world, const std::string& name, std::map<std::string, std::string>& texts) {
+Status read_into(Machine& machine, const std::string& name, std::map<std::string, std::string>& texts) {
   if (name == kStandardInput) {
-    MIST_TRY(texts["standard input"], read_named_file(world, name, kMostManifests));
+    MIST_TRY(texts["standard input"], read_named_file(machine, name, kMostManifests));
     return {};
   }
-  if (!world.files.is_directory(name)) {
-    MIST_TRY(texts[name], world.files.read(name, kMostManifests));
+  if (!machine.files.is_directory(name)) {
+    MIST_TRY(texts[name], machine.files.read(name, kMostManifests));
     return {};
   }
-  MIST_TRY(const std::vector<DirectoryEntry> entries, world.files.list(name));
+  MIST_TRY(const std::vector<DirectoryEntry> entries, machine.files.list(name));
   bool any = false;
   for (const DirectoryEntry& entry : entries) {
     if (entry.is_directory || !is_manifest(entry.name)) continue;
     const Path path = Path(name) / entry.name;
-    MIST_TRY(texts[path.string()], world.files.read(path, kMostManifests));
+    MIST_TRY(texts[path.string()], machine.files.read(path, kMostManifests));
     any = true;
   }
   if (any) return {};
@@ -63,12 +63,12 @@ Status read_into(World& world, const std::string& name, std::map<std::string, st
 
 // A field that Nickel reads as something else would make a draft of which nothing works.
 Status check_draft(const Invocation& invocation, const std::string& name, const Path& directory,
-                   const action::BlueprintDraft& draft, World& world) {
+                   const action::BlueprintDraft& draft, Machine& machine) {
   action::BlueprintSource source{.name = name, .path = directory, .files = {}};
   source.files.emplace(blueprint::kEntry, draft.files.at(std::string(blueprint::kEntry)));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, source.files, *renderer));
-  const auto described = evaluator.describe(world.context);
+  const auto described = evaluator.describe(machine.context);
   if (described.ok()) return {};
   return action::shown_error(source, described.error())
       .with_frame("while evaluating the draft")
@@ -76,18 +76,18 @@ Status check_draft(const Invocation& invocation, const std::string& name, const 
                              escape_controls(directory.string())));
 }
 
-void report(const action::BlueprintDraft& draft, const Path& directory, World& world) {
+void report(const action::BlueprintDraft& draft, const Path& directory, Machine& machine) {
   for (const action::DraftedField& field : draft.fields)
-    world.events->info(fmt::format("spec.{} is {} of {} in the manifests", field.name,
-                                   escape_controls(encoding::to_json(field.value)),
-                                   escape_controls(field.object)));
-  for (const std::string& warning : draft.warnings) world.events->warn(escape_controls(warning));
-  world.events->info(fmt::format("{}, {} and {} drafted; next: mistctl blueprint check {}",
-                                 plural(draft.nodes, "node"), plural(draft.also, "Also edge"),
-                                 plural(draft.sequence, "Sequence edge"), directory.string()));
+    machine.events->info(fmt::format("spec.{} is {} of {} in the manifests", field.name,
+                                     escape_controls(encoding::to_json(field.value)),
+                                     escape_controls(field.object)));
+  for (const std::string& warning : draft.warnings) machine.events->warn(escape_controls(warning));
+  machine.events->info(fmt::format("{}, {} and {} drafted; next: mistctl blueprint check {}",
+                                   plural(draft.nodes, "node"), plural(draft.also, "Also edge"),
+                                   plural(draft.sequence, "Sequence edge"), directory.string()));
 }
 
-Result<ExitCode> run_from_yaml(const Invocation& invocation, World& world) {
+Result<ExitCode> run_from_yaml(const Invocation& invocation, Machine& machine) {
   const std::string name = invocation.argument("NAME"), group = invocation.text("group");
   MIST_TRY_VOID(check_blueprint_names(name, group));
   const std::vector<std::string> given = invocation.texts("filename");
@@ -96,17 +96,17 @@ Result<ExitCode> run_from_yaml(const Invocation& invocation, World& world) {
         .with_hint(
             fmt::format("name them with -f, or begin with an example: mistctl blueprint init {}", name));
   std::map<std::string, std::string> texts;
-  for (const std::string& each : given) MIST_TRY_VOID(read_into(world, each, texts));
+  for (const std::string& each : given) MIST_TRY_VOID(read_into(machine, each, texts));
   MIST_TRY(std::vector<apimachinery::Object> objects, action::objects_of_manifests(texts));
   MIST_TRY(const action::BlueprintDraft draft,
            action::draft_blueprint(std::move(objects),
                                    {.blueprint = name, .group = group, .kind = kind_for(name)}));
   Path directory = invocation.argument("DIR");
   if (directory.empty()) directory = name;
-  MIST_TRY_VOID(write_new_files(world, directory, draft.files));
-  MIST_TRY_VOID(check_draft(invocation, name, directory, draft, world));
-  world.out.write(directory.string() + "\n");
-  report(draft, directory, world);
+  MIST_TRY_VOID(write_new_files(machine, directory, draft.files));
+  MIST_TRY_VOID(check_draft(invocation, name, directory, draft, machine));
+  machine.out.write(directory.string() + "\n");
+  report(draft, directory, machine);
   return ExitCode::Ok;
 }
 

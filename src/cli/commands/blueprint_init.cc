@@ -18,16 +18,16 @@ constexpr Example kExamples[] = {
     {"mistctl blueprint init web-app . --group acme.io", "The same right here, for WebApp of acme.io"},
 };
 
-Result<ExitCode> run_init(const Invocation& invocation, World& world) {
+Result<ExitCode> run_init(const Invocation& invocation, Machine& machine) {
   const std::string name = invocation.argument("NAME"), group = invocation.text("group");
   MIST_TRY_VOID(check_blueprint_names(name, group));
   Path directory = invocation.argument("DIR");
   if (directory.empty()) directory = name;
   const auto files = instantiate_blueprint(name, group);
-  MIST_TRY_VOID(write_new_files(world, directory, files));
-  world.out.write(directory.string() + "\n");
-  world.events->info(fmt::format("{} written; begin with {}", plural(files.size(), "file"),
-                                 (directory / "README.md").string()));
+  MIST_TRY_VOID(write_new_files(machine, directory, files));
+  machine.out.write(directory.string() + "\n");
+  machine.events->info(fmt::format("{} written; begin with {}", plural(files.size(), "file"),
+                                   (directory / "README.md").string()));
   return ExitCode::Ok;
 }
 

@@ -41,45 +41,46 @@ struct Opened {
   action::LiveBlueprints blueprints;
 };
 
-Result<Opened> open(const Invocation& invocation, World& world) {
+Result<Opened> open(const Invocation& invocation, Machine& machine) {
   Opened opened;
-  MIST_TRY(opened.client, connect(invocation, world));
-  MIST_TRY(opened.renderer, open_renderer(invocation, world));
+  MIST_TRY(opened.client, connect(invocation, machine));
+  MIST_TRY(opened.renderer, open_renderer(invocation, machine));
   MIST_TRY(opened.blueprints,
            action::live_blueprints(*opened.client, *opened.renderer, invocation.text("blueprints"),
-                                   opened.client->default_namespace(), world.context));
+                                   opened.client->default_namespace(), machine.context));
   return opened;
 }
 
-Result<ExitCode> run_status(const Invocation& invocation, World& world) {
+Result<ExitCode> run_status(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const action::NamedObject named, action::NamedObject::parse(invocation.argument("INSTANCE")));
-  MIST_TRY(Opened opened, open(invocation, world));
+  MIST_TRY(Opened opened, open(invocation, machine));
   MIST_TRY(action::InstanceGraph graph,
            action::instance_graph(*opened.client, opened.blueprints, named,
-                                  opened.client->default_namespace(), world.context));
+                                  opened.client->default_namespace(), machine.context));
   graph.cluster_words = cluster_words(invocation);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::instance_graph_value(graph));
+    print_value(machine, format, view::instance_graph_value(graph));
   else
-    world.out.write(view::instance_graph_text(graph, world.color_out));
+    machine.out.write(view::instance_graph_text(graph, machine.color_out));
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_why(const Invocation& invocation, World& world) {
+Result<ExitCode> run_why(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const action::NamedObject named, action::NamedObject::parse(invocation.argument("OBJECT")));
   std::optional<action::NamedObject> instance;
   if (invocation.has("instance")) {
     MIST_TRY(instance, action::NamedObject::parse(invocation.text("instance")));
   }
-  MIST_TRY(Opened opened, open(invocation, world));
-  MIST_TRY(action::Why why, action::why_object(*opened.client, opened.blueprints, named,
-                                               opened.client->default_namespace(), instance, world.context));
+  MIST_TRY(Opened opened, open(invocation, machine));
+  MIST_TRY(action::Why why,
+           action::why_object(*opened.client, opened.blueprints, named, opened.client->default_namespace(),
+                              instance, machine.context));
   for (action::WhyNode& each : why.nodes) each.graph.cluster_words = cluster_words(invocation);
-  for (const std::string& each : opened.blueprints.troubles) world.events->warn(each);
+  for (const std::string& each : opened.blueprints.troubles) machine.events->warn(each);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::why_value(why));
+    print_value(machine, format, view::why_value(why));
   else
-    world.out.write(view::why_text(why, world.color_out));
+    machine.out.write(view::why_text(why, machine.color_out));
   return ExitCode::Ok;
 }
 

@@ -61,10 +61,10 @@ std::string comments(const action::BlueprintRights& rights) {
   return text;
 }
 
-Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, world));
-  MIST_TRY(const std::optional<reconcile::Scenario> scenario, scenario_of(invocation, world));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, machine));
+  MIST_TRY(const std::optional<reconcile::Scenario> scenario, scenario_of(invocation, machine));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   std::string ns = invocation.text("namespace");
   if (ns.empty()) ns = "default";
   std::string run_as = invocation.text("run-as");
@@ -72,10 +72,10 @@ Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
   MIST_TRY(const action::BlueprintRights rights,
            action::blueprint_rights(*renderer, source, scenario,
                                     {.name = invocation.text("service-account"), .ns = ns, .run_as = run_as},
-                                    world.context));
+                                    machine.context));
   if (invocation.text("output") == "json")
     print_value(
-        world, OutputFormat::Json,
+        machine, OutputFormat::Json,
         encoding::Value::object({{"blueprint", source.name},
                                  {"manifests", encoding::Value(encoding::Value::Array(rights.manifests))},
                                  {"unknown", view::texts_value(rights.unknown)},
@@ -84,14 +84,15 @@ Result<ExitCode> run_rbac(const Invocation& invocation, World& world) {
                                  {"giving", view::texts_value(rights.giving)},
                                  {"packages", view::texts_value(rights.packages)}}));
   else
-    world.out.write(comments(rights) + encoding::to_yaml_documents(
-                                           rights.manifests, {.escape_directions = world.out.is_terminal()}));
+    machine.out.write(
+        comments(rights) +
+        encoding::to_yaml_documents(rights.manifests, {.escape_directions = machine.out.is_terminal()}));
   if (!rights.giving.empty())
-    world.events->warn(
+    machine.events->warn(
         fmt::format("these roles are not complete: {} give rights, which the account must have itself",
                     join(rights.giving, ", ")));
   if (rights.unknown.empty()) return rights.giving.empty() ? ExitCode::Ok : ExitCode::Failed;
-  world.events->warn(
+  machine.events->warn(
       fmt::format("these roles are not complete: the kinds of {} depend on values; give an example "
                   "with --instance",
                   join(rights.unknown, ", ")));

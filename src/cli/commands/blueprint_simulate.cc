@@ -42,37 +42,37 @@ constexpr Example kTestExamples[] = {
     {"mistctl blueprint test ./app change --accept", "Takes what one case does as right"},
 };
 
-Result<ExitCode> run_simulate(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, world));
-  MIST_TRY(std::optional<reconcile::Scenario> scenario, scenario_of(invocation, world));
+Result<ExitCode> run_simulate(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, machine));
+  MIST_TRY(std::optional<reconcile::Scenario> scenario, scenario_of(invocation, machine));
   if (!scenario)
     return error(ErrorKind::Usage, "there is no instance")
         .with_hint("give the custom resource with --instance FILE, or a test case with --scenario FILE");
   if (invocation.enabled("no-controllers")) scenario->controllers = false;
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(const reconcile::Played played,
-           action::simulate_blueprint(*renderer, source, *std::move(scenario), world.context));
+           action::simulate_blueprint(*renderer, source, *std::move(scenario), machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, reconcile::to_value(played));
+    print_value(machine, format, reconcile::to_value(played));
   else
-    world.out.write(view::played_text(played, world.color_out));
+    machine.out.write(view::played_text(played, machine.color_out));
   return played.settled() ? ExitCode::Ok : ExitCode::Failed;
 }
 
-Result<ExitCode> run_test(const Invocation& invocation, World& world) {
+Result<ExitCode> run_test(const Invocation& invocation, Machine& machine) {
   const Path directory = invocation.argument("DIR");
-  MIST_TRY(const action::BlueprintSource source, action::read_blueprint(world.files, directory));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const action::BlueprintSource source, action::read_blueprint(machine.files, directory));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   const auto golden = invocation.enabled("accept") ? action::Golden::Accept : action::Golden::Compare;
-  const Path beside = world.files.is_directory(directory) ? directory : directory.parent_path();
+  const Path beside = machine.files.is_directory(directory) ? directory : directory.parent_path();
   MIST_TRY(const std::vector<action::CaseResult> results,
-           action::run_blueprint_cases(world.files, *renderer, source,
+           action::run_blueprint_cases(machine.files, *renderer, source,
                                        (beside / package::kTestsFolder).lexically_normal(),
-                                       invocation.arguments("CASE"), golden, world.context));
+                                       invocation.arguments("CASE"), golden, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, cases_value("blueprint", source.name, results));
+    print_value(machine, format, cases_value("blueprint", source.name, results));
   else
-    print_cases(world, results);
+    print_cases(machine, results);
   return exit_code_of(results);
 }
 

@@ -102,16 +102,16 @@ constexpr Example kFishExamples[] = {
     {"mistctl completion fish | source", "For this shell"},
 };
 
-Result<ExitCode> run_bash(const Invocation&, World& world) {
-  world.out.write(kBashScript);
+Result<ExitCode> run_bash(const Invocation&, Machine& machine) {
+  machine.out.write(kBashScript);
   return ExitCode::Ok;
 }
-Result<ExitCode> run_zsh(const Invocation&, World& world) {
-  world.out.write(kZshScript);
+Result<ExitCode> run_zsh(const Invocation&, Machine& machine) {
+  machine.out.write(kZshScript);
   return ExitCode::Ok;
 }
-Result<ExitCode> run_fish(const Invocation&, World& world) {
-  world.out.write(kFishScript);
+Result<ExitCode> run_fish(const Invocation&, Machine& machine) {
+  machine.out.write(kFishScript);
   return ExitCode::Ok;
 }
 
@@ -134,14 +134,14 @@ std::string description_of(const CompletionReply& reply, const std::string& word
   return "\t" + view::fit_width(escape_controls(text), kWidth);
 }
 
-void print_reply(const CompletionReply& reply, World& world, bool described) {
+void print_reply(const CompletionReply& reply, Machine& machine, bool described) {
   std::string how = "words";
   if (reply.files == CompletionReply::Files::Files) how += " files";
   if (reply.files == CompletionReply::Files::Directories) how += " directories";
   if (reply.no_space) how += " nospace";
-  world.out.write(how + "\n");
+  machine.out.write(how + "\n");
   for (const std::string& word : reply.words)
-    world.out.write(word + (described ? description_of(reply, word) : "") + "\n");
+    machine.out.write(word + (described ? description_of(reply, word) : "") + "\n");
 }
 
 // By its other name the program is a group of its commands.
@@ -151,12 +151,12 @@ std::string full_line(const std::string& line) {
   return program + " kpm" + line.substr(program.size());
 }
 
-Result<ExitCode> run_complete(const Invocation& invocation, World& world) {
+Result<ExitCode> run_complete(const Invocation& invocation, Machine& machine) {
   const std::string line = full_line(invocation.argument("LINE"));
   CompletionReply reply =
-      complete(line, command_table(), [&](const NameQuery& query) { return names_of(query, world); });
+      complete(line, command_table(), [&](const NameQuery& query) { return names_of(query, machine); });
   strip_to_last_break(reply, line, invocation.argument("BREAKS"));
-  print_reply(reply, world, invocation.enabled("descriptions"));
+  print_reply(reply, machine, invocation.enabled("descriptions"));
   return ExitCode::Ok;
 }
 

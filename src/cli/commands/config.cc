@@ -24,10 +24,10 @@ constexpr Example kViewExamples[] = {
     {"mistctl config view", "The settings that mistctl works with, without passwords and tokens"},
 };
 
-Result<ExitCode> run_view(const Invocation& invocation, World& world) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  MIST_TRY(const config::Config config, config::Config::load(world.files, paths, *world.events));
-  print_value(world, output_format(invocation), config.view());
+Result<ExitCode> run_view(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  MIST_TRY(const config::Config config, config::Config::load(machine.files, paths, *machine.events));
+  print_value(machine, output_format(invocation), config.view());
   return ExitCode::Ok;
 }
 
@@ -47,13 +47,13 @@ constexpr Example kPathExamples[] = {
     {"mistctl config path -o yaml", "Where are the caches?"},
 };
 
-Result<ExitCode> run_path(const Invocation& invocation, World& world) {
-  MIST_TRY(const config::Paths paths, named_paths_of(world));
+Result<ExitCode> run_path(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const config::Paths paths, named_paths_of(machine));
   const OutputFormat format = output_format(invocation);
   if (format == OutputFormat::Table)
-    world.out.write(paths.config_file.string() + "\n");
+    machine.out.write(paths.config_file.string() + "\n");
   else
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"home", Value(paths.home.string())},
                                {"configFile", Value(paths.config_file.string())},
                                {"state", Value(paths.state.string())},

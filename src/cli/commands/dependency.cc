@@ -79,14 +79,15 @@ std::string to_text(const action::SubchartReport& report) {
   return text;
 }
 
-using Work = Result<action::SubchartReport> (*)(const action::SubchartWorld&, const Path&, const Context&);
+using Work = Result<action::SubchartReport> (*)(const action::SubchartDependencies&, const Path&,
+                                                const Context&);
 
-Result<ExitCode> run_work(const Invocation& invocation, World& world, Work work) {
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+Result<ExitCode> run_work(const Invocation& invocation, Machine& machine, Work work) {
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   MIST_TRY(
       std::vector<registry::HelmRepository> known,
-      registry::read_helm_repositories(world.files, registry::helm_repositories_file(world.environment)));
+      registry::read_helm_repositories(machine.files, registry::helm_repositories_file(machine.environment)));
   // Names that charts may have for repositories: Helm's, then ours.
   MIST_TRY(const std::vector<config::Registry> configured, registries.list());
   for (const config::Registry& each : configured)
@@ -95,30 +96,31 @@ Result<ExitCode> run_work(const Invocation& invocation, World& world, Work work)
   const registry::PlainHttp plain = invocation.enabled(kPlainHttpFlag.name)
                                         ? registry::PlainHttp::Everywhere
                                         : registry::PlainHttp::ThisMachine;
-  MIST_TRY(const auto keyring, demanded_keyring(invocation, world));
-  const action::SubchartWorld subcharts{
-      world.files,
-      world.clock,
-      *world.events,
-      {registries, [&world] { return web_transport(world); }, std::move(known), plain, keyring}};
-  MIST_TRY(const action::SubchartReport report, work(subcharts, chart_argument(invocation), world.context));
+  MIST_TRY(const auto keyring, demanded_keyring(invocation, machine));
+  const action::SubchartDependencies subcharts{
+      machine.files,
+      machine.clock,
+      *machine.events,
+      {registries, [&machine] { return web_transport(machine); }, std::move(known), plain, keyring}};
+  MIST_TRY(const action::SubchartReport report, work(subcharts, chart_argument(invocation), machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, to_value(report));
+    print_value(machine, format, to_value(report));
   else
-    world.out.write(to_text(report));
+    machine.out.write(to_text(report));
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_dependency_build(const Invocation& invocation, World& world) {
-  return run_work(invocation, world, action::build_subcharts);
+Result<ExitCode> run_dependency_build(const Invocation& invocation, Machine& machine) {
+  return run_work(invocation, machine, action::build_subcharts);
 }
 
-Result<ExitCode> run_dependency_update(const Invocation& invocation, World& world) {
-  return run_work(invocation, world, action::update_subcharts);
+Result<ExitCode> run_dependency_update(const Invocation& invocation, Machine& machine) {
+  return run_work(invocation, machine, action::update_subcharts);
 }
 
-Result<ExitCode> run_dependency_list(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::SubchartList list, action::list_subcharts(world.files, chart_argument(invocation)));
+Result<ExitCode> run_dependency_list(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::SubchartList list,
+           action::list_subcharts(machine.files, chart_argument(invocation)));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array rows;
     for (const action::SubchartList::Row& each : list.rows)
@@ -127,7 +129,7 @@ Result<ExitCode> run_dependency_list(const Invocation& invocation, World& world)
                                     {"repository", text_value(each.repository)},
                                     {"status", each.status}}));
     print_value(
-        world, format,
+        machine, format,
         Value::object({{"dependencies", Value(std::move(rows))},
                        {"notWanted", Value(Value::Array(list.not_wanted.begin(), list.not_wanted.end()))},
                        {"notCharts", Value(Value::Array(list.not_charts.begin(), list.not_charts.end()))}}));
@@ -136,11 +138,11 @@ Result<ExitCode> run_dependency_list(const Invocation& invocation, World& world)
   Table table({"NAME", "VERSION", "REPOSITORY", "STATUS"});
   for (const action::SubchartList::Row& each : list.rows)
     table.add({{each.name}, {each.version}, {config::redact_urls(each.repository)}, {each.status}});
-  world.out.write(table.empty() ? "the chart has no dependencies\n" : table.render(world.color_out));
+  machine.out.write(table.empty() ? "the chart has no dependencies\n" : table.render(machine.color_out));
   for (const std::string& each : list.not_charts)
-    world.events->warn(fmt::format("{} is not a chart", escape_controls(each)));
+    machine.events->warn(fmt::format("{} is not a chart", escape_controls(each)));
   for (const std::string& each : list.not_wanted)
-    world.events->warn(fmt::format("{} is not in Chart.yaml", escape_controls(each)));
+    machine.events->warn(fmt::format("{} is not in Chart.yaml", escape_controls(each)));
   return ExitCode::Ok;
 }
 

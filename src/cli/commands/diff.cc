@@ -58,7 +58,7 @@ action::DiffOptions options_of(const Invocation& invocation) {
   return {.show_secrets = invocation.enabled("show-secrets"), .context = context_lines(invocation)};
 }
 
-Result<ExitCode> compare_revisions(const Invocation& invocation, World& world, const Cluster& cluster) {
+Result<ExitCode> compare_revisions(const Invocation& invocation, Machine& machine, const Cluster& cluster) {
   if (!invocation.has("from"))
     return error(ErrorKind::Usage, "--to goes with --from only").with_hint("--from v1 --to v3");
   if (invocation.has("package") || has_values(invocation))
@@ -68,17 +68,17 @@ Result<ExitCode> compare_revisions(const Invocation& invocation, World& world, c
   MIST_TRY(const std::optional<int> from, revision_of(invocation, "from"));
   MIST_TRY(const std::optional<int> to, revision_of(invocation, "to"));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  MIST_TRY(const action::RevisionDiff diff,
-           action::diff_revisions(cluster.environment, id, *from, to, options_of(invocation), world.context));
+  MIST_TRY(const action::RevisionDiff diff, action::diff_revisions(cluster.environment, id, *from, to,
+                                                                   options_of(invocation), machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::diff_value(diff));
+    print_value(machine, format, view::diff_value(diff));
   else
-    world.out.write(view::diff_text(diff, world.color_out));
+    machine.out.write(view::diff_text(diff, machine.color_out));
   return invocation.enabled("exit-code") && diff.changes() ? ExitCode::Differences : ExitCode::Ok;
 }
 
 // Without a cluster.
-Result<ExitCode> compare_published(const Invocation& invocation, World& world) {
+Result<ExitCode> compare_published(const Invocation& invocation, Machine& machine) {
   for (const std::string_view other : {"from", "to", "reuse-values"})
     if (invocation.has(other))
       return error(ErrorKind::Usage, "--{} asks the cluster, and --against doesn't", other)
@@ -89,39 +89,39 @@ Result<ExitCode> compare_published(const Invocation& invocation, World& world) {
   MIST_TRY(const oci::Reference published, oci::Reference::parse(invocation.text("against")));
   const std::string name = invocation.argument("NAME");
   MIST_TRY(render::RenderedRelease rendered,
-           render_offline(invocation, world, invocation.text("package"), name));
+           render_offline(invocation, machine, invocation.text("package"), name));
   const release::ReleaseId id{offline_namespace(invocation), name};
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
   const action::PublishOptions publishing{.skip_crds = invocation.enabled(kSkipCrdsFlag.name)};
   MIST_TRY(const action::PublishedDiff diff,
            action::diff_published(*client, id, published, std::move(rendered), publishing,
-                                  options_of(invocation), *world.events, world.context));
+                                  options_of(invocation), *machine.events, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::diff_value(diff));
+    print_value(machine, format, view::diff_value(diff));
   else
-    world.out.write(view::diff_text(diff, world.color_out));
+    machine.out.write(view::diff_text(diff, machine.color_out));
   return invocation.enabled("exit-code") && diff.changes() ? ExitCode::Differences : ExitCode::Ok;
 }
 
-Result<ExitCode> run_diff(const Invocation& invocation, World& world) {
-  if (invocation.has("against")) return compare_published(invocation, world);
+Result<ExitCode> run_diff(const Invocation& invocation, Machine& machine) {
+  if (invocation.has("against")) return compare_published(invocation, machine);
   for (const Flag& flag : kOfflineFlagList)
     if (invocation.has(flag.name))
       return error(ErrorKind::Usage, "--{} goes with --against; without that the cluster decides", flag.name)
           .with_hint(fmt::format("leave --{} out, or add --against oci://HOST/PATH:TAG", flag.name));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  if (invocation.has("from") || invocation.has("to")) return compare_revisions(invocation, world, cluster);
-  MIST_TRY(action::Look look, preview(invocation, world, cluster));
-  MIST_TRY_VOID(action::explain_refusals(cluster.environment, look, world.context));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
+  if (invocation.has("from") || invocation.has("to")) return compare_revisions(invocation, machine, cluster);
+  MIST_TRY(action::PreparedDeploy prepared, preview(invocation, machine, cluster));
+  MIST_TRY_VOID(action::explain_refusals(cluster.environment, prepared, machine.context));
   const action::DiffOptions options = options_of(invocation);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::diff_value(look, options));
+    print_value(machine, format, view::diff_value(prepared, options));
   else
-    world.out.write(view::diff_text(look, options, world.color_out));
-  return invocation.enabled("exit-code") && view::changes_something(look) ? ExitCode::Differences
-                                                                          : ExitCode::Ok;
+    machine.out.write(view::diff_text(prepared, options, machine.color_out));
+  return invocation.enabled("exit-code") && view::changes_something(prepared) ? ExitCode::Differences
+                                                                              : ExitCode::Ok;
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ constexpr Example kExamples[] = {
     {"mistctl drift web --fix", "Put it back"},
 };
 
-Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world, const Cluster& cluster) {
+Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, Machine& machine,
+                                      const Cluster& cluster) {
   const bool named = !invocation.argument("NAME").empty();
   const bool everywhere = invocation.enabled("all-namespaces");
   if (named == (invocation.enabled("all") || everywhere))
@@ -56,7 +57,7 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
   release::Store store(*cluster.client);
   MIST_TRY(
       const std::vector<release::Anchor> anchors,
-      store.list_anchors(everywhere ? std::string() : cluster.client->default_namespace(), world.context));
+      store.list_anchors(everywhere ? std::string() : cluster.client->default_namespace(), machine.context));
   std::vector<ReleaseId> ids;
   std::vector<std::string> passed_over;
   for (const release::Anchor& anchor : anchors) {
@@ -69,7 +70,7 @@ Result<std::vector<ReleaseId>> chosen(const Invocation& invocation, World& world
   }
   constexpr std::size_t kShown = 5;
   if (const std::size_t count = passed_over.size(); count > 0)
-    world.events->info(
+    machine.events->info(
         fmt::format("nothing to compare with, because never deployed or being uninstalled: {}: {}",
                     plural(count, "release"), some_of(std::move(passed_over), kShown)));
   return ids;
@@ -80,15 +81,15 @@ void take_fix(view::DriftOutcome& outcome, const action::DeployReport& fixed) {
   outcome.left = fixed.left();
 }
 
-Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
+Result<ExitCode> run_drift(const Invocation& invocation, Machine& machine) {
   if (invocation.enabled("adopt") && !invocation.enabled("fix"))
     return error(ErrorKind::Usage, "--adopt goes with --fix only");
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  MIST_TRY(const std::vector<ReleaseId> ids, chosen(invocation, world, cluster));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
+  MIST_TRY(const std::vector<ReleaseId> ids, chosen(invocation, machine, cluster));
   std::vector<view::DriftOutcome> outcomes;
   for (const ReleaseId& id : ids) outcomes.push_back({.id = id});
   (void)parallel_for(outcomes.size(), 8, [&](std::size_t i) -> Status {
-    auto report = action::drift(cluster.environment, outcomes[i].id, world.context);
+    auto report = action::drift(cluster.environment, outcomes[i].id, machine.context);
     if (report.ok())
       outcomes[i].report = *std::move(report);
     else
@@ -101,7 +102,7 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
     if (!outcome.report || !outcome.report->drifted(strict)) continue;
     if (invocation.enabled("fix") && outcome.report->drifted(false)) {
       auto fixed = action::fix_drift(cluster.environment, outcome.id, {.adopt = invocation.enabled("adopt")},
-                                     world.context);
+                                     machine.context);
       outcome.fixing = true;
       if (fixed.ok())
         take_fix(outcome, *fixed);
@@ -116,15 +117,15 @@ Result<ExitCode> run_drift(const Invocation& invocation, World& world) {
   }
   const view::DriftOptions options{.show_secrets = invocation.enabled("show-secrets"),
                                    .strict = strict,
-                                   .color = world.color_out,
+                                   .color = machine.color_out,
                                    .with_namespace = invocation.enabled("all-namespaces")};
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, view::drift_value(outcomes, options));
+    print_value(machine, format, view::drift_value(outcomes, options));
   } else {
     for (const view::DriftOutcome& outcome : outcomes)
-      world.out.write(view::drift_text(outcome, world.clock.now(), options));
+      machine.out.write(view::drift_text(outcome, machine.clock.now(), options));
     if (outcomes.empty())
-      world.events->info(
+      machine.events->info(
           invocation.enabled("all-namespaces")
               ? "no deployed releases"
               : fmt::format("no deployed releases in namespace {}; -A looks at every namespace",

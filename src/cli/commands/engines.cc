@@ -27,14 +27,14 @@ Value engine_value(const package::EngineKind& kind, const package::EngineStore& 
                         {"bytes", failed ? Value() : Value(static_cast<std::int64_t>(size))}});
 }
 
-Result<ExitCode> run_list(const Invocation& invocation, World& world) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  const package::EngineStore store(paths.engines, world.build.engines);
+Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  const package::EngineStore store(paths.engines, machine.build.engines);
   Value::Array engines;
   for (const package::EngineKind& kind : package::engine_kinds())
     engines.push_back(engine_value(kind, store));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, Value::object({{"engines", Value(std::move(engines))}}));
+    print_value(machine, format, Value::object({{"engines", Value(std::move(engines))}}));
     return ExitCode::Ok;
   }
   Table table({"ENGINE", "RENDERS", "SIZE", "DIGEST"});
@@ -47,7 +47,7 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
          {here ? fmt::format("{:.1f} MB", static_cast<double>(bytes->as_int()) / 1e6) : "not installed"},
          {std::string(engine.string_at("digest").substr(0, 19))}});
   }
-  world.out.write(table.render(world.color_out));
+  machine.out.write(table.render(machine.color_out));
   return ExitCode::Ok;
 }
 
@@ -64,30 +64,30 @@ constexpr Example kCompileExamples[] = {
     {"mistctl engines compile --installed", "As make install does it, once, as root"},
 };
 
-Result<ExitCode> run_compile(const Invocation& invocation, World& world) {
-  MIST_TRY(const config::Paths paths, paths_of(world));
+Result<ExitCode> run_compile(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const config::Paths paths, paths_of(machine));
   package::RendererOptions options;
-  options.engines = package::EngineStore(paths.engines, world.build.engines);
-  options.pulse = world.pulse;
+  options.engines = package::EngineStore(paths.engines, machine.build.engines);
+  options.pulse = machine.pulse;
   options.cache_for_all = invocation.enabled("installed");
   options.code_cache = options.cache_for_all ? options.engines.code() : paths.compiled_code();
   if (!options.cache_for_all) options.code_cache_bytes = config::CacheLimits().within(paths.cache_limit).code;
   std::vector<std::string> names = invocation.arguments("ENGINE");
   if (names.empty()) {
-    for (const package::EngineDigest& each : world.build.engines) names.emplace_back(each.name);
+    for (const package::EngineDigest& each : machine.build.engines) names.emplace_back(each.name);
   }
-  package::Renderer renderer(std::move(options), *world.events);
+  package::Renderer renderer(std::move(options), *machine.events);
   for (const std::string& name : names) {
     if (package::find_engine(name) == nullptr) {
       std::vector<std::string> known;
-      for (const package::EngineDigest& each : world.build.engines) known.emplace_back(each.name);
+      for (const package::EngineDigest& each : machine.build.engines) known.emplace_back(each.name);
       return error(ErrorKind::Invalid, "there is no engine \"{}\"", escape_controls(name.substr(0, 100)))
           .with_hint(fmt::format("the engines are {}", join(known, ", ")));
     }
-    MIST_TRY_VOID(world.context.check());
+    MIST_TRY_VOID(machine.context.check());
     MIST_TRY_VOID(renderer.compile_engine(name));
   }
-  world.out.write(fmt::format("{} ready\n", plural(names.size(), "engine")));
+  machine.out.write(fmt::format("{} ready\n", plural(names.size(), "engine")));
   return ExitCode::Ok;
 }
 

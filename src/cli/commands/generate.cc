@@ -100,14 +100,14 @@ constexpr Example kExamples[] = {
 };
 
 // Names come from the package.
-Status write_directory(World& world, const Path& directory, const std::map<std::string, std::string>& files,
-                       bool force) {
+Status write_directory(Machine& machine, const Path& directory,
+                       const std::map<std::string, std::string>& files, bool force) {
   if (directory.empty()) return error(ErrorKind::Usage, "-o dir= needs a path");
   std::vector<TreeFile> tree;
   tree.reserve(files.size());
   for (const auto& [path, text] : files) tree.push_back({path, text});
   if (Status written =
-          write_tree(world.files, directory, tree, {.existing = force, .permissions = Permissions::Users});
+          write_tree(machine.files, directory, tree, {.existing = force, .permissions = Permissions::Users});
       !written.ok()) {
     Error failure = std::move(written).error().with_frame("while the package's files were written");
     if (failure.kind == ErrorKind::Conflict)
@@ -115,7 +115,7 @@ Status write_directory(World& world, const Path& directory, const std::map<std::
           "give another directory, or write over what is in this one with --force");
     return failure;
   }
-  world.events->info(fmt::format("{} written below {}", plural(files.size(), "file"), directory.string()));
+  machine.events->info(fmt::format("{} written below {}", plural(files.size(), "file"), directory.string()));
   return {};
 }
 
@@ -127,20 +127,21 @@ std::vector<Value> values_of(const std::vector<apimachinery::RenderedObject>& ob
 }
 
 // The package's output, byte for byte; but a terminal would obey some of it.
-std::string for_reader(const World& world, const std::string& text) {
-  return world.out.is_terminal() ? escape_controls(text, true) : text;
+std::string for_reader(const Machine& machine, const std::string& text) {
+  return machine.out.is_terminal() ? escape_controls(text, true) : text;
 }
 
-void print_raw(World& world, const std::map<std::string, std::string>& files) {
+void print_raw(Machine& machine, const std::map<std::string, std::string>& files) {
   for (const auto& [path, text] : files) {
-    if (files.size() > 1) world.out.write(fmt::format("---\n# {}\n", escape_controls(path)));
-    world.out.write(for_reader(world, text));
-    if (!text.ends_with('\n')) world.out.write("\n");
+    if (files.size() > 1) machine.out.write(fmt::format("---\n# {}\n", escape_controls(path)));
+    machine.out.write(for_reader(machine, text));
+    if (!text.ends_with('\n')) machine.out.write("\n");
   }
 }
 
-void print_images(World& world, const std::vector<Value>& objects) {
-  for (const std::string& image : package::images_of(objects)) world.out.write(escape_controls(image) + "\n");
+void print_images(Machine& machine, const std::vector<Value>& objects) {
+  for (const std::string& image : package::images_of(objects))
+    machine.out.write(escape_controls(image) + "\n");
 }
 
 bool is_peer(std::string_view format) { return format == "helm" || format == "kustomize"; }
@@ -174,23 +175,23 @@ Status check_flags(const Invocation& invocation, std::string_view format) {
           "write all objects into one file: mistctl generate NAME -p PACKAGE --for-controller >FILE.yaml");
 }
 
-Result<ExitCode> print_as_peer(World& world, const package::Rendered& rendered, std::string_view format) {
+Result<ExitCode> print_as_peer(Machine& machine, const package::Rendered& rendered, std::string_view format) {
   if (rendered.engine != format)
     return error(
         ErrorKind::Usage, "-o {} goes with packages that {} renders; this one is {}", format, format,
         rendered.engine.empty() ? "rendered by no engine" : fmt::format("rendered by {}", rendered.engine));
   if (!rendered.print)
     return error(ErrorKind::Internal, "the engine {} gave nothing to print", rendered.engine);
-  world.out.write(for_reader(world, *rendered.print));
+  machine.out.write(for_reader(machine, *rendered.print));
   return ExitCode::Ok;
 }
 
 // Reports everything that a Kubernetes of that version would refuse; its warnings go to the events.
-Status validate(World& world, const package::Source& source, const package::Rendered& rendered,
+Status validate(Machine& machine, const package::Source& source, const package::Rendered& rendered,
                 const std::string& kube_version) {
-  MIST_TRY(const package::TypeStore store, type_store(world));
+  MIST_TRY(const package::TypeStore store, type_store(machine));
   MIST_TRY(const apimachinery::KubeMinor minor, known_minor(store, kube_version));
-  MIST_TRY(const auto types, store.types(world.files, minor));
+  MIST_TRY(const auto types, store.types(machine.files, minor));
   std::optional<Error> failure;
   std::size_t refused = 0;
   for (package::Finding& each : package::lint_types(rendered, *types)) {
@@ -198,9 +199,9 @@ Status validate(World& world, const package::Source& source, const package::Rend
     if (each.level != package::LintLevel::Error) {
       const std::string words = fmt::format("{} ({})", each.message, place);
       if (each.level == package::LintLevel::Warning)
-        world.events->warn(words);
+        machine.events->warn(words);
       else
-        world.events->info(words);
+        machine.events->info(words);
     } else if (!failure) {
       failure = error(ErrorKind::Invalid, "{}", each.message).at({each.file, each.line, 0, {}});
     } else if (++refused < kMostRefused) {
@@ -215,25 +216,25 @@ Status validate(World& world, const package::Source& source, const package::Rend
   return package::with_excerpt(*std::move(failure), source, rendered.origins);
 }
 
-Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
+Result<ExitCode> run_generate(const Invocation& invocation, Machine& machine) {
   const std::string format = invocation.text("output");
   MIST_TRY_VOID(check_flags(invocation, format));
   MIST_TRY(const render::ReleaseFacts release,
-           offline_release(invocation, world, invocation.argument("NAME")));
-  MIST_TRY(const auto inputs, read_values(invocation, world));
+           offline_release(invocation, machine, invocation.argument("NAME")));
+  MIST_TRY(const auto inputs, read_values(invocation, machine));
   MIST_TRY(const package::Source source,
-           fetch_package(invocation, world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(Value values, render::values_for(source, inputs, *world.events));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+           fetch_package(invocation, machine, invocation.text("package"), invocation.text("engine")));
+  MIST_TRY(Value values, render::values_for(source, inputs, *machine.events));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(package::RenderRequest request, render::render_request(release, std::move(values)));
-  MIST_TRY(const render::RenderChoices choices, render_choices(invocation, world));
+  MIST_TRY(const render::RenderChoices choices, render_choices(invocation, machine));
   if (choices.clock && !choices.clock->empty()) request.clock = *parse_time(*choices.clock);
   request.engine_options = engine_options(invocation, format);
   render::AssumedCluster cluster = assumed_cluster(invocation);
   package::assume_cluster(request, std::move(cluster.kube_version), std::move(cluster.api_versions));
   if (invocation.enabled("is-upgrade")) request.is_upgrade = true;
   if (invocation.text("random") == "fresh") {
-    world.random.fill(request.seed);
+    machine.random.fill(request.seed);
     request.charts_share_seed = false;
   }
   const bool as_release = invocation.enabled("release");
@@ -242,10 +243,10 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
   const std::string kube_version = invocation.text(kKubeVersionFlag.name);
   const auto render_text = [&]() -> Result<package::Rendered> {
     if (!invocation.enabled("validate"))
-      return package::with_value_places(renderer->render_files(source, request, world.context), inputs);
+      return package::with_value_places(renderer->render_files(source, request, machine.context), inputs);
     MIST_TRY(package::Rendered rendered,
-             package::with_value_places(renderer->render(source, request, world.context), inputs));
-    MIST_TRY_VOID(validate(world, source, rendered, kube_version));
+             package::with_value_places(renderer->render(source, request, machine.context), inputs));
+    MIST_TRY_VOID(validate(machine, source, rendered, kube_version));
     return rendered;
   };
   if (is_peer(format)) {
@@ -253,21 +254,21 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
       return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: -o {} is what {} prints", format,
                    format);
     MIST_TRY(const package::Rendered rendered, render_text());
-    return print_as_peer(world, rendered, format);
+    return print_as_peer(machine, rendered, format);
   }
   if (format == "raw" || format.starts_with("dir=")) {
     if (as_release)
       return error(ErrorKind::Usage, "-r goes with -o yaml and -o json: raw output is the package's own");
     MIST_TRY(const package::Rendered rendered, render_text());
     if (format == "raw")
-      print_raw(world, rendered.files);
+      print_raw(machine, rendered.files);
     else
-      MIST_TRY_VOID(write_directory(world, format.substr(4), rendered.files, invocation.enabled("force")));
+      MIST_TRY_VOID(write_directory(machine, format.substr(4), rendered.files, invocation.enabled("force")));
     return ExitCode::Ok;
   }
   MIST_TRY(package::Rendered rendered,
-           package::with_value_places(renderer->render(source, request, world.context), inputs));
-  if (invocation.enabled("validate")) MIST_TRY_VOID(validate(world, source, rendered, kube_version));
+           package::with_value_places(renderer->render(source, request, machine.context), inputs));
+  if (invocation.enabled("validate")) MIST_TRY_VOID(validate(machine, source, rendered, kube_version));
   std::vector<Value> objects;
   if (as_release) {
     std::vector<release::RenderedObject> hooks;
@@ -276,23 +277,23 @@ Result<ExitCode> run_generate(const Invocation& invocation, World& world) {
     const apply::HookVerb verb = request.is_upgrade ? apply::HookVerb::Upgrade : apply::HookVerb::Install;
     MIST_TRY(const apply::WithHooks wanted,
              apply::prepare_with_hooks_offline(std::move(rendered.objects), hooks, verb, release.id));
-    apply::warn_of_left_out(wanted.desired, *world.events);
+    apply::warn_of_left_out(wanted.desired, *machine.events);
     for (const apply::DesiredObject& object : wanted.desired)
       objects.push_back(apply::with_version(object.rendered, 0));
   } else if (invocation.enabled("for-controller")) {
     MIST_TRY(const auto applied,
-             action::applied_objects(std::move(rendered.objects), rendered.engine, *world.events));
+             action::applied_objects(std::move(rendered.objects), rendered.engine, *machine.events));
     objects = values_of(applied);
   } else {
     objects = values_of(rendered.objects);
   }
   if (format == "images")
-    print_images(world, objects);
+    print_images(machine, objects);
   else if (format == "yaml")
-    world.out.write(for_reader(world, encoding::to_yaml_documents(objects)));
+    machine.out.write(for_reader(machine, encoding::to_yaml_documents(objects)));
   else
     print_value(
-        world, OutputFormat::Json,
+        machine, OutputFormat::Json,
         Value::object({{"apiVersion", "v1"}, {"kind", "List"}, {"items", Value(std::move(objects))}}));
   return ExitCode::Ok;
 }

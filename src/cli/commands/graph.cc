@@ -52,26 +52,26 @@ struct OfflineRelease {
   action::RenderedRelease rendered;
 };
 
-Result<OfflineRelease> render_package(const Invocation& invocation, World& world) {
+Result<OfflineRelease> render_package(const Invocation& invocation, Machine& machine) {
   std::string name = invocation.argument("NAME");
   if (name.empty()) name = "release";
-  MIST_TRY(const render::ReleaseFacts release, offline_release(invocation, world, name));
-  MIST_TRY(const auto inputs, read_values(invocation, world));
+  MIST_TRY(const render::ReleaseFacts release, offline_release(invocation, machine, name));
+  MIST_TRY(const auto inputs, read_values(invocation, machine));
   MIST_TRY(package::Source source,
-           fetch_package(invocation, world, invocation.text("package"), invocation.text("engine")));
-  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *world.events));
-  MIST_TRY(auto renderer, open_renderer(invocation, world));
+           fetch_package(invocation, machine, invocation.text("package"), invocation.text("engine")));
+  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *machine.events));
+  MIST_TRY(auto renderer, open_renderer(invocation, machine));
   const render::ReleaseRenderer offline(std::move(renderer), assumed_cluster(invocation));
   MIST_TRY(
       action::RenderedRelease rendered,
       package::with_value_places(offline.render(std::make_shared<const package::Source>(std::move(source)),
-                                                std::move(values), {}, release, world.context),
+                                                std::move(values), {}, release, machine.context),
                                  inputs));
   return OfflineRelease{release.id, std::move(rendered)};
 }
 
-Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, World& world) {
-  MIST_TRY(OfflineRelease offline, render_package(invocation, world));
+Result<action::ReleaseGraph> graph_of_package(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(OfflineRelease offline, render_package(invocation, machine));
   action::RenderedRelease& rendered = offline.rendered;
   std::vector<release::RenderedObject> hooks;
   if (rendered.package.engine == apply::kChartEngine) hooks = apply::take_chart_parts(rendered.objects).hooks;
@@ -99,51 +99,51 @@ Status check_names_release(const Invocation& invocation) {
   return {};
 }
 
-Result<action::ReleaseGraph> find_graph(const Invocation& invocation, World& world) {
-  if (invocation.has("package")) return graph_of_package(invocation, world);
+Result<action::ReleaseGraph> find_graph(const Invocation& invocation, Machine& machine) {
+  if (invocation.has("package")) return graph_of_package(invocation, machine);
   MIST_TRY_VOID(check_names_release(invocation));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  return action::graph_of_release(cluster.environment, id, world.context);
+  return action::graph_of_release(cluster.environment, id, machine.context);
 }
 
-Result<action::PackageGraph> find_packages(const Invocation& invocation, World& world) {
+Result<action::PackageGraph> find_packages(const Invocation& invocation, Machine& machine) {
   if (invocation.has("package")) {
-    MIST_TRY(const OfflineRelease offline, render_package(invocation, world));
+    MIST_TRY(const OfflineRelease offline, render_package(invocation, machine));
     return action::package_graph(offline.id, -1, offline.rendered.package);
   }
   MIST_TRY_VOID(check_names_release(invocation));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  return action::package_graph_of_release(cluster.environment, id, world.context);
+  return action::package_graph_of_release(cluster.environment, id, machine.context);
 }
 
-Result<ExitCode> draw_packages(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::PackageGraph graph, find_packages(invocation, world));
+Result<ExitCode> draw_packages(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::PackageGraph graph, find_packages(invocation, machine));
   const std::string format = invocation.text("output");
   if (format == "json")
-    print_value(world, OutputFormat::Json, view::package_graph_value(graph));
+    print_value(machine, OutputFormat::Json, view::package_graph_value(graph));
   else if (format == "dot")
-    world.out.write(view::package_graph_dot(graph));
+    machine.out.write(view::package_graph_dot(graph));
   else if (format == "mermaid")
-    world.out.write(view::package_graph_mermaid(graph));
+    machine.out.write(view::package_graph_mermaid(graph));
   else
-    world.out.write(view::package_graph_text(graph, world.color_out));
+    machine.out.write(view::package_graph_text(graph, machine.color_out));
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_graph(const Invocation& invocation, World& world) {
-  if (invocation.enabled("packages")) return draw_packages(invocation, world);
-  MIST_TRY(const action::ReleaseGraph graph, find_graph(invocation, world));
+Result<ExitCode> run_graph(const Invocation& invocation, Machine& machine) {
+  if (invocation.enabled("packages")) return draw_packages(invocation, machine);
+  MIST_TRY(const action::ReleaseGraph graph, find_graph(invocation, machine));
   const std::string format = invocation.text("output");
   if (format == "json")
-    print_value(world, OutputFormat::Json, view::graph_value(graph));
+    print_value(machine, OutputFormat::Json, view::graph_value(graph));
   else if (format == "dot")
-    world.out.write(view::graph_dot(graph));
+    machine.out.write(view::graph_dot(graph));
   else if (format == "mermaid")
-    world.out.write(view::graph_mermaid(graph));
+    machine.out.write(view::graph_mermaid(graph));
   else
-    world.out.write(view::graph_text(graph, world.color_out));
+    machine.out.write(view::graph_text(graph, machine.color_out));
   return ExitCode::Ok;
 }
 

@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/machine.h"
 #include "cli/output/help.h"
 #include "cli/output/manual.h"
-#include "cli/world.h"
 
 namespace mist::cli {
 namespace {
@@ -19,19 +19,19 @@ constexpr Example kExamples[] = {
     {"mistctl help registry add", "The manual page that describes the command"},
 };
 
-Result<ExitCode> run_help(const Invocation& invocation, World& world) {
+Result<ExitCode> run_help(const Invocation& invocation, Machine& machine) {
   const CommandTable& table = command_table();
   const std::vector<std::string> words = invocation.arguments("COMMAND");
-  const int columns = world.out.columns();
+  const int columns = machine.out.columns();
   if (words.empty()) {
-    world.out.write(help_text({}, table, columns, world.color_out));
+    machine.out.write(help_text({}, table, columns, machine.color_out));
     return ExitCode::Ok;
   }
   MIST_TRY(const HelpTopic topic, topic_of(words, table));
   if (const ManualPage* page = find_page(words[0]); page != nullptr)
-    world.out.write(render_page(*page, columns, world.color_out));
+    machine.out.write(render_page(*page, columns, machine.color_out));
   else
-    world.out.write(help_text(topic, table, columns, world.color_out));
+    machine.out.write(help_text(topic, table, columns, machine.color_out));
   return ExitCode::Ok;
 }
 
@@ -39,12 +39,12 @@ constexpr Argument kManualArguments[] = {
     {.name = "DIRECTORY", .help = "Where to write them", .completion = Completion::Directory},
 };
 
-Result<ExitCode> run_manual_pages(const Invocation& invocation, World& world) {
+Result<ExitCode> run_manual_pages(const Invocation& invocation, Machine& machine) {
   const Path directory = invocation.argument("DIRECTORY");
   for (const ManualPage& page : manual_pages())
-    MIST_TRY_VOID(world.files.write(directory / fmt::format("mistctl-{}.1", page.name),
-                                    roff_page(page, command_table(), world.build.version),
-                                    {.durable = false}));
+    MIST_TRY_VOID(machine.files.write(directory / fmt::format("mistctl-{}.1", page.name),
+                                      roff_page(page, command_table(), machine.build.version),
+                                      {.durable = false}));
   return ExitCode::Ok;
 }
 

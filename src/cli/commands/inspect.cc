@@ -47,55 +47,57 @@ constexpr Example kPackageExamples[] = {
 };
 
 // As somebody would start a file for -f: the author's own where there is one, with its comments.
-Result<ExitCode> print_default_values(World& world, OutputFormat format, const package::Metadata& metadata) {
+Result<ExitCode> print_default_values(Machine& machine, OutputFormat format,
+                                      const package::Metadata& metadata) {
   if (format == OutputFormat::Table && !metadata.values_file.empty()) {
     const std::string& text = metadata.values_file;
-    world.out.write(world.out.is_terminal() ? escape_controls(text, true) : text);
-    if (!text.ends_with('\n')) world.out.write("\n");
+    machine.out.write(machine.out.is_terminal() ? escape_controls(text, true) : text);
+    if (!text.ends_with('\n')) machine.out.write("\n");
     return ExitCode::Ok;
   }
-  print_value(world, format == OutputFormat::Table ? OutputFormat::Yaml : format,
+  print_value(machine, format == OutputFormat::Table ? OutputFormat::Yaml : format,
               view::starting_values(metadata));
   return ExitCode::Ok;
 }
 
 // The documents beside a package of an OCI registry. Nothing: it is of no such registry, or that can't be
 // asked now, which doesn't keep anybody from reading a package that is here.
-Result<std::optional<std::vector<ExaminedDocument>>> documents_of(const Invocation& invocation, World& world,
+Result<std::optional<std::vector<ExaminedDocument>>> documents_of(const Invocation& invocation,
+                                                                  Machine& machine,
                                                                   const std::string& reference) {
   std::optional<std::vector<ExaminedDocument>> none;
   if (!reference.starts_with(oci::kScheme)) return none;
   const Result<oci::Reference> parsed = oci::Reference::parse(reference);
   if (!parsed || !parsed->digest) return none;
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   MIST_TRY(registry::OciSource* const source, registries.oci_source());
-  Result<std::vector<ExaminedDocument>> documents = examined_documents(world, *source, *parsed);
+  Result<std::vector<ExaminedDocument>> documents = examined_documents(machine, *source, *parsed);
   if (documents) return std::optional(*std::move(documents));
   if (documents.error().kind == ErrorKind::Cancelled) return documents.error();
-  world.events->warn(fmt::format("SBOMs and provenance are not known: {}", documents.error().to_line()));
+  machine.events->warn(fmt::format("SBOMs and provenance are not known: {}", documents.error().to_line()));
   return none;
 }
 
 // A chart on this machine that somebody signed, and nobody asks by whom.
-void tell_of_provenance(World& world, const std::string& reference) {
+void tell_of_provenance(Machine& machine, const std::string& reference) {
   if (!reference.starts_with('/') || !reference.ends_with(".tgz") ||
-      !world.files.exists(reference + std::string(trust::kProvenanceEnding)))
+      !machine.files.exists(reference + std::string(trust::kProvenanceEnding)))
     return;
-  world.events->info(
+  machine.events->info(
       fmt::format("there is a provenance file, which is read with --verify: mistctl verify {} --keyring FILE",
                   shell_word(reference)));
 }
 
-Result<ExitCode> run_package(const Invocation& invocation, World& world) {
-  MIST_TRY(const auto packages, open_packages(invocation, world));
+Result<ExitCode> run_package(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const auto packages, open_packages(invocation, machine));
   MIST_TRY(const package::Source source,
-           packages->fetch(invocation.argument("PACKAGE"), invocation.text("engine"), world.context));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
-  MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
+           packages->fetch(invocation.argument("PACKAGE"), invocation.text("engine"), machine.context));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
+  MIST_TRY(const package::Inspection inspection, renderer->inspect(source, machine.context));
   if (invocation.text("only") == "values")
-    return print_default_values(world, output_format(invocation), inspection.metadata);
-  MIST_TRY(std::optional<registry::Verdict> signatures, recorded_signatures(world, source));
+    return print_default_values(machine, output_format(invocation), inspection.metadata);
+  MIST_TRY(std::optional<registry::Verdict> signatures, recorded_signatures(machine, source));
   if (!packages->verified().empty()) {
     if (!signatures) signatures.emplace();
     // The policy's rule may have had it proved already.
@@ -103,14 +105,14 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
       if (std::ranges::find(signatures->proofs, proof) == signatures->proofs.end())
         signatures->proofs.push_back(proof);
   } else {
-    tell_of_provenance(world, source.reference);
+    tell_of_provenance(machine, source.reference);
   }
-  MIST_TRY(const auto documents, documents_of(invocation, world, source.reference));
+  MIST_TRY(const auto documents, documents_of(invocation, machine, source.reference));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value value = view::package_value(source, inspection);
     value.set("signatures", signatures ? signatures_value(signatures->proofs) : Value());
     value.set("documents", documents ? documents_value(*documents) : Value());
-    print_value(world, format, value);
+    print_value(machine, format, value);
     return ExitCode::Ok;
   }
   std::string signers;
@@ -118,7 +120,7 @@ Result<ExitCode> run_package(const Invocation& invocation, World& world) {
   if (signatures && signers.empty()) signers = "nobody";
   std::vector<std::string> attached;
   if (documents) std::ranges::transform(*documents, std::back_inserter(attached), document_text);
-  world.out.write(view::package_text(source, inspection, {signers, attached}, world.color_out));
+  machine.out.write(view::package_text(source, inspection, {signers, attached}, machine.color_out));
   return ExitCode::Ok;
 }
 
@@ -145,22 +147,22 @@ constexpr Example kReleaseExamples[] = {
     {"mistctl inspect release web --only manifest", "The objects of the deployed revision"},
 };
 
-Result<ExitCode> run_release(const Invocation& invocation, World& world) {
+Result<ExitCode> run_release(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const std::optional<int> number, revision_of(invocation, "revision"));
   const std::string only = invocation.text("only");
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   const bool show = invocation.enabled("show-secrets");
   release::Anchor anchor;
   std::vector<release::Revision> chosen;
   if (number) {
     MIST_TRY(action::InspectedRevision found,
-             action::inspect_revision(cluster.environment, id, *number, world.context));
+             action::inspect_revision(cluster.environment, id, *number, machine.context));
     anchor = std::move(found.anchor);
     chosen.push_back(std::move(found.revision));
   } else {
-    MIST_TRY(action::ReleaseState state, action::read_release(cluster.environment, id, world.context));
-    if (!state.anchor) return action::missing_release(cluster.environment, id, world.context);
+    MIST_TRY(action::ReleaseState state, action::read_release(cluster.environment, id, machine.context));
+    if (!state.anchor) return action::missing_release(cluster.environment, id, machine.context);
     anchor = *std::move(state.anchor);
     if (state.deployed) chosen.push_back(*std::move(state.deployed));
     std::ranges::move(state.unfinished, std::back_inserter(chosen));
@@ -172,15 +174,15 @@ Result<ExitCode> run_release(const Invocation& invocation, World& world) {
       return error(ErrorKind::NotFound, "no revision of release {} was recorded so far", id.display());
     const release::Revision& first = chosen.front();
     if (only != "manifest")
-      print_value(world, format == OutputFormat::Table ? OutputFormat::Yaml : format, first.user_values);
+      print_value(machine, format == OutputFormat::Table ? OutputFormat::Yaml : format, first.user_values);
     else if (format == OutputFormat::Json)
-      print_value(world, format, view::manifest_value(first, show));
+      print_value(machine, format, view::manifest_value(first, show));
     else
-      world.out.write(encoding::to_yaml_documents(view::manifest(first, show),
-                                                  {.escape_directions = world.out.is_terminal()}));
+      machine.out.write(encoding::to_yaml_documents(view::manifest(first, show),
+                                                    {.escape_directions = machine.out.is_terminal()}));
     return ExitCode::Ok;
   }
-  print_value(world, format == OutputFormat::Table ? OutputFormat::Yaml : format,
+  print_value(machine, format == OutputFormat::Table ? OutputFormat::Yaml : format,
               view::record_value(anchor, chosen, show));
   return ExitCode::Ok;
 }

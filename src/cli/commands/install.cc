@@ -36,18 +36,18 @@ constexpr Example kExamples[] = {
      "Only show what would happen"},
 };
 
-Result<ExitCode> run_install(const Invocation& invocation, World& world) {
-  MIST_TRY(Cluster cluster, open_cluster(invocation, world));
-  use_seed_file(invocation, world, cluster);
+Result<ExitCode> run_install(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(Cluster cluster, open_cluster(invocation, machine));
+  use_seed_file(invocation, machine, cluster);
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
-  MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, world, cluster));
+  MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, machine, cluster));
   MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, action::install_intent(render_of(wanted, world)), options,
-                          world.context));
-  print_deploy_report(invocation, world, report, "is installed");
+           action::deploy(cluster.environment, id, action::install_intent(render_of(wanted, machine)),
+                          options, machine.context));
+  print_deploy_report(invocation, machine, report, "is installed");
   return ExitCode::Ok;
 }
 

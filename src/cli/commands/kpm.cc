@@ -29,33 +29,33 @@ using registry::PackageTree;
 
 // update
 
-void warn_incomplete(World& world, const kpm::Archive& archive, const Error& why) {
-  tell_caution(world, fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name,
-                                  why.to_line()));
-  tell_caution(world, "Installing one of them asks its server; kpm update fetches what is missing.");
+void warn_incomplete(Machine& machine, const kpm::Archive& archive, const Error& why) {
+  tell_caution(machine, fmt::format("WARNING: The contents of some Kubes of {} are missing: {}", archive.name,
+                                    why.to_line()));
+  tell_caution(machine, "Installing one of them asks its server; kpm update fetches what is missing.");
 }
 
-Result<ExitCode> run_update(const Invocation&, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
+Result<ExitCode> run_update(const Invocation&, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
-  if (archives.empty()) return std::move(home.catalog(world.context)).error();
-  tell_step(world, "Fetching updates...");
+  if (archives.empty()) return std::move(home.catalog(machine.context)).error();
+  tell_step(machine, "Fetching updates...");
   std::optional<Error> failed;
   for (const kpm::Archive& each : archives) {
-    Result<std::optional<Error>> updated = home.update(each, world.context);
+    Result<std::optional<Error>> updated = home.update(each, machine.context);
     if (updated.ok()) {
-      if (*updated) warn_incomplete(world, each, **updated);
+      if (*updated) warn_incomplete(machine, each, **updated);
       continue;
     }
-    if (failed) tell_caution(world, failed->to_line());
+    if (failed) tell_caution(machine, failed->to_line());
     failed = std::move(updated).error();
     if (failed->kind == ErrorKind::Cancelled) break;
   }
   if (failed) return *std::move(failed);
-  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(world, home));
+  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home));
   for (const Error& problem : catalog.problems)
-    tell_caution(world, fmt::format("WARNING: {}", problem.to_line()));
-  tell_step(world, "Done");
+    tell_caution(machine, fmt::format("WARNING: {}", problem.to_line()));
+  tell_step(machine, "Done");
   return ExitCode::Ok;
 }
 
@@ -92,24 +92,24 @@ Value kubes_value(const std::vector<const kpm::Listed*>& found) {
   return kubes;
 }
 
-Result<ExitCode> run_search(const Invocation& invocation, World& world) {
-  MIST_TRY(const kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(world, home));
+Result<ExitCode> run_search(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const kpm::Home home, open_kpm_home(machine));
+  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home));
   const std::string pattern = lower_case(invocation.argument("PATTERN"));
   std::vector<const kpm::Listed*> found;
   for (const kpm::Listed& each : catalog.kubes)
     if (!each.yanked && lower_case(search_line(each)).find(pattern) != std::string::npos)
       found.push_back(&each);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, Value::object({{"kubes", kubes_value(found)}}));
+    print_value(machine, format, Value::object({{"kubes", kubes_value(found)}}));
     return ExitCode::Ok;
   }
   std::vector<std::string> lines;
   for (const kpm::Listed* const each : found)
     if (std::string line = search_line(*each); std::ranges::find(lines, line) == lines.end())
       lines.push_back(std::move(line));
-  if (lines.empty()) world.events->info("no Kube fits; kpm update reads what is new");
-  for (const std::string& line : lines) world.out.write(line);
+  if (lines.empty()) machine.events->info("no Kube fits; kpm update reads what is new");
+  for (const std::string& line : lines) machine.out.write(line);
   return ExitCode::Ok;
 }
 
@@ -117,8 +117,8 @@ constexpr FlagGroup kKpmSearchGroups[] = {kOutputFlags};
 
 // info
 
-void field(World& world, std::string_view name, std::string_view text) {
-  if (!text.empty()) world.out.write(fmt::format("\t{}: {}\n", name, escape_controls(text)));
+void field(Machine& machine, std::string_view name, std::string_view text) {
+  if (!text.empty()) machine.out.write(fmt::format("\t{}: {}\n", name, escape_controls(text)));
 }
 
 std::string provides(const PackageTree& tree) {
@@ -131,8 +131,8 @@ std::string provides(const PackageTree& tree) {
   return join(names, " ");
 }
 
-Result<ExitCode> run_info(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
+Result<ExitCode> run_info(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
   const std::string wanted = invocation.argument("KUBE");
   MIST_TRY(const std::optional<kpm::Kube> copy, home.working_copy(wanted));
   kpm::K3 k3;
@@ -140,49 +140,50 @@ Result<ExitCode> run_info(const Invocation& invocation, World& world) {
   std::string yanked;
   if (copy) {
     k3 = copy->k3;
-    MIST_TRY(tree, registry::read_directory_tree(world.files, copy->directory));
+    MIST_TRY(tree, registry::read_directory_tree(machine.files, copy->directory));
   } else {
-    MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(world, home, wanted));
+    MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
     MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
     k3 = listed.k3;
     if (listed.yanked) yanked = listed.yank_reason.empty() ? "no reason was given" : listed.yank_reason;
-    MIST_TRY(tree, home.tree_of(listed, world.context));
+    MIST_TRY(tree, home.tree_of(listed, machine.context));
   }
-  field(world, "Name", k3.name);
-  field(world, "Description", k3.description);
-  field(world, "Version", k3.version.to_string());
-  field(world, "Yanked", yanked);
-  field(world, "Website", k3.home);
-  field(world, "Maintainers", join(k3.maintainers, ", "));
+  field(machine, "Name", k3.name);
+  field(machine, "Description", k3.description);
+  field(machine, "Version", k3.version.to_string());
+  field(machine, "Yanked", yanked);
+  field(machine, "Website", k3.home);
+  field(machine, "Maintainers", join(k3.maintainers, ", "));
   std::vector<std::string> needs;
   for (const kpm::Dependency& each : k3.dependencies)
     needs.push_back(fmt::format("{} ({})", each.name, each.range.text()));
-  field(world, "Dependencies", join(needs, ", "));
-  field(world, "Provides", provides(tree));
-  if (copy) field(world, "Working copy", copy->directory.string());
+  field(machine, "Dependencies", join(needs, ", "));
+  field(machine, "Provides", provides(tree));
+  if (copy) field(machine, "Working copy", copy->directory.string());
   if (!k3.details.empty()) {
-    world.out.write("\tDetails:\n");
+    machine.out.write("\tDetails:\n");
     for (const std::string_view line : split(k3.details, '\n'))
-      world.out.write(fmt::format("\t  {}\n", escape_controls(line)));
+      machine.out.write(fmt::format("\t  {}\n", escape_controls(line)));
   }
   return ExitCode::Ok;
 }
 
 // get
 
-Result<ExitCode> run_get(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
+Result<ExitCode> run_get(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
   const std::string wanted = invocation.argument("KUBE");
-  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(world, home, wanted));
+  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
-  MIST_TRY(const kpm::Kube kube, home.get(listed, world.context));
-  tell_step(world, fmt::format("Downloading {}", listed.k3.name));
-  tell_step(world, fmt::format("Cached files into {}/", kube.directory.string()));
+  MIST_TRY(const kpm::Kube kube, home.get(listed, machine.context));
+  tell_step(machine, fmt::format("Downloading {}", listed.k3.name));
+  tell_step(machine, fmt::format("Cached files into {}/", kube.directory.string()));
   if (kube.is_module())
-    tell_step(world, fmt::format(
-                         "{} is a WebAssembly module, in which nothing can be edited: set values (-f, --set) "
-                         "when you install it",
-                         kube.package.filename().string()));
+    tell_step(
+        machine,
+        fmt::format("{} is a WebAssembly module, in which nothing can be edited: set values (-f, --set) "
+                    "when you install it",
+                    kube.package.filename().string()));
   return ExitCode::Ok;
 }
 
@@ -210,8 +211,8 @@ constexpr FlagGroup kUninstallGroups[] = {
 constexpr Argument kInstalled[] = {
     {.name = "NAME", .help = "Name of the Kube, or of its release", .completion = Completion::Release}};
 
-Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
-  return kUninstallCommand.run(invocation, world);
+Result<ExitCode> run_uninstall(const Invocation& invocation, Machine& machine) {
+  return kUninstallCommand.run(invocation, machine);
 }
 
 // list
@@ -230,21 +231,21 @@ Value installed_value(const std::vector<release::Anchor>& anchors) {
   return kubes;
 }
 
-Result<ExitCode> run_list(const Invocation& invocation, World& world) {
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   release::Store store(*cluster.client);
   const bool all = invocation.enabled("all-namespaces");
   MIST_TRY(const std::vector<release::Anchor> anchors,
-           store.list_anchors(all ? std::string() : cluster.client->default_namespace(), world.context));
+           store.list_anchors(all ? std::string() : cluster.client->default_namespace(), machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, Value::object({{"kubes", installed_value(anchors)}}));
+    print_value(machine, format, Value::object({{"kubes", installed_value(anchors)}}));
     return ExitCode::Ok;
   }
   for (const release::Anchor& each : anchors)
-    world.out.write(fmt::format(
+    machine.out.write(fmt::format(
         "\t{}: {}\n", all ? each.id.display() : each.id.name,
         each.head.package_version.empty() ? "no version" : escape_controls(each.head.package_version)));
-  if (anchors.empty()) world.events->info("no Kube is installed here; -A lists every namespace");
+  if (anchors.empty()) machine.events->info("no Kube is installed here; -A lists every namespace");
   return ExitCode::Ok;
 }
 
@@ -254,16 +255,16 @@ constexpr Argument kHelpArguments[] = {{.name = "COMMAND",
                                         .help = "One of the commands; without it all of them are listed",
                                         .arity = Arity::Optional}};
 
-Result<ExitCode> run_kpm_help(const Invocation& invocation, World& world) {
+Result<ExitCode> run_kpm_help(const Invocation& invocation, Machine& machine) {
   if (const std::string word = invocation.argument("COMMAND"); !word.empty()) {
     MIST_TRY(const HelpTopic topic, topic_of({"kpm", word}, command_table()));
-    world.out.write(help_text(topic, command_table(), world.out.columns(), world.color_out));
+    machine.out.write(help_text(topic, command_table(), machine.out.columns(), machine.color_out));
     return ExitCode::Ok;
   }
   for (const Command* const each : command_table().commands)
     if (each->path.starts_with("kpm "))
-      world.out.write(fmt::format("  {:<19} {}\n", each->path, each->summary));
-  world.out.write("\nkpm help COMMAND shows more about each.\n");
+      machine.out.write(fmt::format("  {:<19} {}\n", each->path, each->summary));
+  machine.out.write("\nkpm help COMMAND shows more about each.\n");
   return ExitCode::Ok;
 }
 
@@ -277,27 +278,27 @@ constexpr Flag kArchiveFlags[] = {
 constexpr FlagGroup kArchiveGroups[] = {{"Flags", kArchiveFlags}};
 constexpr Argument kArchive[] = {{.name = "NAME", .help = "Name of the archive"}};
 
-Result<ExitCode> run_archive_add(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
+Result<ExitCode> run_archive_add(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
   MIST_TRY_VOID(home.add_archive({.name = invocation.argument("NAME"),
                                   .url = invocation.argument("URL"),
                                   .is_service = invocation.enabled("service")},
-                                 world.context));
-  world.events->info("kpm update reads what it holds");
+                                 machine.context));
+  machine.events->info("kpm update reads what it holds");
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_archive_list(const Invocation&, World& world) {
-  MIST_TRY(const kpm::Home home, open_kpm_home(world));
+Result<ExitCode> run_archive_list(const Invocation&, Machine& machine) {
+  MIST_TRY(const kpm::Home home, open_kpm_home(machine));
   MIST_TRY(const std::vector<kpm::Archive> archives, home.archives());
   for (const kpm::Archive& each : archives)
-    world.out.write(fmt::format("\t{}: {}\n", each.name, config::redact_urls(each.url)));
+    machine.out.write(fmt::format("\t{}: {}\n", each.name, config::redact_urls(each.url)));
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_archive_remove(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
-  MIST_TRY_VOID(home.remove_archive(invocation.argument("NAME"), world.context));
+Result<ExitCode> run_archive_remove(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
+  MIST_TRY_VOID(home.remove_archive(invocation.argument("NAME"), machine.context));
   return ExitCode::Ok;
 }
 

@@ -83,11 +83,11 @@ std::vector<std::string> header_lines(const kpm::FileChange& change, const Names
           "+++ " + (change.kind == kpm::ChangeKind::Removed ? "/dev/null" : after)};
 }
 
-void print_changes(World& world, const kpm::Comparison& comparison) {
+void print_changes(Machine& machine, const kpm::Comparison& comparison) {
   // A patch has every byte of a line; a terminal would obey some.
   const auto print = [&](view::Tone tone, const std::string& line) {
-    const std::string shown = world.out.is_terminal() ? escape_controls(line) : line;
-    world.out.write(view::paint(world.color_out, tone, shown) + "\n");
+    const std::string shown = machine.out.is_terminal() ? escape_controls(line) : line;
+    machine.out.write(view::paint(machine.color_out, tone, shown) + "\n");
   };
   const std::string before = comparison.original.filename().string();
   const std::string after = comparison.copy.filename().string();
@@ -135,19 +135,19 @@ std::string count_changes(const kpm::Comparison& comparison) {
   return text;
 }
 
-Result<ExitCode> run_kpm_diff(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
+Result<ExitCode> run_kpm_diff(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
   MIST_TRY(const kpm::Comparison comparison,
-           home.compare(invocation.argument("NAME"), context_lines(invocation), world.context));
+           home.compare(invocation.argument("NAME"), context_lines(invocation), machine.context));
   const std::string before = comparison.original.filename().string();
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, comparison_value(comparison));
+    print_value(machine, format, comparison_value(comparison));
   } else {
-    print_changes(world, comparison);
-    MIST_TRY_VOID(world.out.flush());
-    world.events->info(comparison.changes.empty()
-                           ? fmt::format("your working copy is {}, unchanged", before)
-                           : fmt::format("{} since {}", count_changes(comparison), before));
+    print_changes(machine, comparison);
+    MIST_TRY_VOID(machine.out.flush());
+    machine.events->info(comparison.changes.empty()
+                             ? fmt::format("your working copy is {}, unchanged", before)
+                             : fmt::format("{} since {}", count_changes(comparison), before));
   }
   return invocation.enabled("exit-code") && !comparison.changes.empty() ? ExitCode::Differences
                                                                         : ExitCode::Ok;

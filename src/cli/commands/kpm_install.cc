@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
@@ -81,34 +81,34 @@ std::vector<kpm::Unreadable> in_question(const kpm::InstallPlan& plan,
   return unreadable;
 }
 
-Status ask_to_go_on(const Invocation& invocation, World& world, const kpm::InstallPlan& plan,
+Status ask_to_go_on(const Invocation& invocation, Machine& machine, const kpm::InstallPlan& plan,
                     const std::vector<kpm::Unreadable>& all_unreadable) {
   const std::vector<kpm::Unreadable> unreadable = in_question(plan, all_unreadable);
   const bool may_be_there = !plan.missing.empty() && !unreadable.empty();
   if (plan.unavailable.empty() && !may_be_there) return {};
   for (const kpm::Unreadable& each : unreadable)
-    tell_caution(world, fmt::format("WARNING: Release {} may be a dependency, but can't be read: {}",
-                                    each.release.display(), each.why.to_line()));
+    tell_caution(machine, fmt::format("WARNING: Release {} may be a dependency, but can't be read: {}",
+                                      each.release.display(), each.why.to_line()));
   for (const kpm::Dependency& each : plan.unavailable)
-    tell_caution(world, fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
-                                    each.range.text()));
-  if (!plan.unavailable.empty()) tell_caution(world, "This package may not function correctly.");
+    tell_caution(machine, fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
+                                      each.range.text()));
+  if (!plan.unavailable.empty()) tell_caution(machine, "This package may not function correctly.");
   if (may_be_there)
-    tell_caution(world,
+    tell_caution(machine,
                  fmt::format("One of these may be installed a second time: {}.", join(plan.missing, ", ")));
   if (invocation.enabled("force")) return {};
-  if (!can_ask(world) && plan.unavailable.empty())
+  if (!can_ask(machine) && plan.unavailable.empty())
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency may be installed already and nobody can be asked")
         .with_hint("--force installs it all the same");
-  if (!can_ask(world))
+  if (!can_ask(machine))
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency is missing and nobody can be asked")
         .with_hint("--with-dependencies installs what is missing; --force goes on without it");
-  MIST_TRY_VOID(world.out.flush());
-  const ScreenPause pause(world.screen);
-  world.err.write("Continue? ");
-  MIST_TRY(const std::optional<std::string> answer, world.in.read_line(world.context));
+  MIST_TRY_VOID(machine.out.flush());
+  const ScreenPause pause(machine.screen);
+  machine.err.write("Continue? ");
+  MIST_TRY(const std::optional<std::string> answer, machine.in.read_line(machine.context));
   const std::string word = lower_case(trim(answer.value_or("")));
   if (word == "y" || word == "yes") return {};
   return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no");
@@ -159,46 +159,48 @@ Status check_is_newer(const kpm::Kube& kube, bool is_named, const action::Releas
 }
 
 // Before anything is asked or written, dependencies included.
-Status check_release(World& world, const Cluster& cluster, const release::ReleaseId& id,
+Status check_release(Machine& machine, const Cluster& cluster, const release::ReleaseId& id,
                      const kpm::Kube& kube, Verb verb, bool is_named, bool say) {
   MIST_TRY(const action::ReleaseState state,
-           action::read_release(cluster.environment, id, world.context, action::LostRevision::Allowed));
+           action::read_release(cluster.environment, id, machine.context, action::LostRevision::Allowed));
   const action::Intent intent =
       verb == Verb::Install ? install_intent({}, kube.k3.name) : action::upgrade_intent({});
   MIST_TRY_VOID(intent.check(state));
   if (verb == Verb::Install) return {};
   MIST_TRY_VOID(check_is_newer(kube, is_named, state));
   if (say && state.deployed)
-    tell_step(world, fmt::format("Upgrading {} from {} to {}", id.name, state.deployed->package.version,
-                                 kube.k3.version.to_string()));
+    tell_step(machine, fmt::format("Upgrading {} from {} to {}", id.name, state.deployed->package.version,
+                                   kube.k3.version.to_string()));
   return {};
 }
 
-Result<action::DeployReport> deploy_one(const Invocation& invocation, World& world, const Cluster& cluster,
-                                        const kpm::Kube& kube, const release::ReleaseId& id, Verb verb,
+Result<action::DeployReport> deploy_one(const Invocation& invocation, Machine& machine,
+                                        const Cluster& cluster, const kpm::Kube& kube,
+                                        const release::ReleaseId& id, Verb verb,
                                         std::vector<package::ValuesInput> values) {
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
   const Values kind = verb == Verb::Upgrade ? of_upgrade(invocation) : Values::Alone;
-  MIST_TRY(auto hidden, answer_questions(invocation, world, cluster, id, kube, options, kind, values));
+  MIST_TRY(auto hidden, answer_questions(invocation, machine, cluster, id, kube, options, kind, values));
   MIST_TRY(render::WantedRelease wanted,
-           wanted_package(invocation, world, cluster, id, kube.package.string(), std::move(values),
+           wanted_package(invocation, machine, cluster, id, kube.package.string(), std::move(values),
                           {.values = kind, .hidden = std::move(hidden)}));
   if (output_format(invocation) == OutputFormat::Table && !is_dry(invocation))
-    tell_step(world, fmt::format("Running kubectl {} -f ...", verb == Verb::Install ? "create" : "apply"));
-  const action::Intent intent = verb == Verb::Install ? install_intent(render_of(wanted, world), kube.k3.name)
-                                                      : action::upgrade_intent(render_of(wanted, world));
-  return action::deploy(cluster.environment, id, intent, options, world.context);
+    tell_step(machine, fmt::format("Running kubectl {} -f ...", verb == Verb::Install ? "create" : "apply"));
+  const action::Intent intent = verb == Verb::Install
+                                    ? install_intent(render_of(wanted, machine), kube.k3.name)
+                                    : action::upgrade_intent(render_of(wanted, machine));
+  return action::deploy(cluster.environment, id, intent, options, machine.context);
 }
 
-void print_deployed(const Invocation& invocation, World& world, const action::DeployReport& report,
+void print_deployed(const Invocation& invocation, Machine& machine, const action::DeployReport& report,
                     Verb verb) {
   if (output_format(invocation) != OutputFormat::Table || is_dry(invocation))
-    return print_deploy_report(invocation, world, report,
+    return print_deploy_report(invocation, machine, report,
                                verb == Verb::Install ? "is installed" : "is upgraded");
-  if (!report.message.empty()) world.out.write(escape_controls(report.message, true) + "\n");
-  tell_step(world, "Done");
+  if (!report.message.empty()) machine.out.write(escape_controls(report.message, true) + "\n");
+  tell_step(machine, "Done");
 }
 
 // The values of the command are those of the Kube that was asked for, so a dependency can't be answered here.
@@ -209,14 +211,14 @@ Error of_dependency(Error failure, const std::string& name, const std::string& n
   return std::move(failure).with_frame(fmt::format("while installing {}, which {} needs", name, needed_by));
 }
 
-Status install_dependencies(const Invocation& invocation, World& world, kpm::Home& home,
+Status install_dependencies(const Invocation& invocation, Machine& machine, kpm::Home& home,
                             const Cluster& cluster, const kpm::K3& k3, bool say) {
   if (k3.dependencies.empty()) return {};
   release::Store store(*cluster.client);
   MIST_TRY(const kpm::InstalledPackages installed,
-           kpm::installed_packages(store, cluster.client->default_namespace(), world.context));
+           kpm::installed_packages(store, cluster.client->default_namespace(), machine.context));
   kpm::InstallPlan plan{.missing = {}, .unavailable = kpm::unsatisfied(k3, installed.packages)};
-  KubeDependencies dependencies(world, home);
+  KubeDependencies dependencies(machine, home);
   if (invocation.enabled("with-dependencies")) {
     MIST_TRY(plan,
              kpm::plan_dependencies(k3, installed.packages,
@@ -225,51 +227,51 @@ Status install_dependencies(const Invocation& invocation, World& world, kpm::Hom
                                     }));
   }
   // Asked before any write, so that a no leaves the cluster as it was; so does one that can't be unpacked.
-  MIST_TRY_VOID(ask_to_go_on(invocation, world, plan, installed.unreadable));
+  MIST_TRY_VOID(ask_to_go_on(invocation, machine, plan, installed.unreadable));
   std::vector<std::pair<std::string, kpm::Kube>> kubes;
   for (const std::string& name : plan.missing) {
     MIST_TRY(kpm::Kube kube, dependencies.obtain(name, say));
     kubes.emplace_back(name, std::move(kube));
   }
   for (const auto& [name, kube] : kubes) {
-    if (say) tell_step(world, fmt::format("Installing the dependency {}", kube.k3.full_name()));
+    if (say) tell_step(machine, fmt::format("Installing the dependency {}", kube.k3.full_name()));
     MIST_TRY(const release::ReleaseId id, release_named(invocation, cluster, name));
-    const auto done = deploy_one(invocation, world, cluster, kube, id, Verb::Install, {});
+    const auto done = deploy_one(invocation, machine, cluster, kube, id, Verb::Install, {});
     if (!done.ok()) return of_dependency(done.error(), name, k3.name);
     // A program reads one value, that of the Kube that was asked for.
-    if (say) print_deployed(invocation, world, *done, Verb::Install);
+    if (say) print_deployed(invocation, machine, *done, Verb::Install);
   }
   return {};
 }
 
-Result<ExitCode> deploy_kube(const Invocation& invocation, World& world, Verb verb) {
+Result<ExitCode> deploy_kube(const Invocation& invocation, Machine& machine, Verb verb) {
   if (invocation.enabled("with-dependencies") && !deploy_options(invocation).rotate.nothing())
     return error(ErrorKind::Usage,
                  "--rotate-secrets is about one release, and --with-dependencies about several")
         .with_hint("upgrade first, and rotate then");
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
   const bool say = output_format(invocation) == OutputFormat::Table;
-  MIST_TRY(const kpm::Kube kube, obtain_kube(world, home, invocation.argument("KUBE"), say));
-  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const kpm::Kube kube, obtain_kube(machine, home, invocation.argument("KUBE"), say));
+  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, machine));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(
       const release::ReleaseId id,
       release_named(invocation, cluster, invocation.has("name") ? invocation.text("name") : kube.k3.name));
   const bool is_named = kube.is_working_copy || invocation.argument("KUBE").contains(':');
-  MIST_TRY_VOID(check_release(world, cluster, id, kube, verb, is_named, say && !is_dry(invocation)));
-  MIST_TRY_VOID(install_dependencies(invocation, world, home, cluster, kube.k3, say));
+  MIST_TRY_VOID(check_release(machine, cluster, id, kube, verb, is_named, say && !is_dry(invocation)));
+  MIST_TRY_VOID(install_dependencies(invocation, machine, home, cluster, kube.k3, say));
   MIST_TRY(const action::DeployReport report,
-           deploy_one(invocation, world, cluster, kube, id, verb, std::move(values)));
-  print_deployed(invocation, world, report, verb);
+           deploy_one(invocation, machine, cluster, kube, id, verb, std::move(values)));
+  print_deployed(invocation, machine, report, verb);
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_install(const Invocation& invocation, World& world) {
-  return deploy_kube(invocation, world, Verb::Install);
+Result<ExitCode> run_install(const Invocation& invocation, Machine& machine) {
+  return deploy_kube(invocation, machine, Verb::Install);
 }
 
-Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
-  return deploy_kube(invocation, world, Verb::Upgrade);
+Result<ExitCode> run_upgrade(const Invocation& invocation, Machine& machine) {
+  return deploy_kube(invocation, machine, Verb::Upgrade);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ constexpr Duration kUnclearPause = std::chrono::seconds(1);
 
 struct Trial {
   const Invocation& invocation;
-  World& world;
+  Machine& machine;
   const Cluster& cluster;
   release::ReleaseId id;
   std::string ns_uid = {};
@@ -55,7 +55,8 @@ Error after_unclear_create(const Trial& trial, Error failure) {
     MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, context));
     auto live = trial.cluster.client->get(ref, context);
     // It may still be under way.
-    if (!live.ok() && live.error().kind == ErrorKind::NotFound && trial.world.clock.sleep(kUnclearPause, {}))
+    if (!live.ok() && live.error().kind == ErrorKind::NotFound &&
+        trial.machine.clock.sleep(kUnclearPause, {}))
       live = trial.cluster.client->get(ref, context);
     if (!live.ok()) return live.error().kind == ErrorKind::NotFound ? Status() : Status(live.error());
     MIST_TRY_VOID(trial.cluster.client->remove(
@@ -63,7 +64,7 @@ Error after_unclear_create(const Trial& trial, Error failure) {
     return {};
   };
   if (const Status removed = look(); !removed.ok())
-    tell_caution(trial.world,
+    tell_caution(trial.machine,
                  fmt::format("WARNING: the namespace {} may be there, and could not be removed: {}",
                              trial.id.ns, removed.error().to_line()));
   return failure;
@@ -71,14 +72,14 @@ Error after_unclear_create(const Trial& trial, Error failure) {
 
 Status make_namespace(Trial& trial) {
   using enum ErrorKind;
-  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, trial.world.context));
+  MIST_TRY(const kube::ObjectRef ref, namespace_of(trial, trial.machine.context));
   auto made = trial.cluster.client->create(
       ref.resource, {},
       encoding::Value::object(
           {{"apiVersion", encoding::Value("v1")},
            {"kind", encoding::Value("Namespace")},
            {"metadata", encoding::Value::object({{"name", encoding::Value(trial.id.ns)}})}}),
-      trial.world.context);
+      trial.machine.context);
   if (!made.ok()) {
     const ErrorKind kind = made.error().kind;
     // Anything else is the server's answer that it made none.
@@ -92,32 +93,32 @@ Status make_namespace(Trial& trial) {
 
 // Installs it, waits until it is ready, and runs its tests.
 Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
-  World& world = trial.world;
-  MIST_TRY(auto hidden, answer_questions(trial.invocation, world, trial.cluster, trial.id, kube, {},
+  Machine& machine = trial.machine;
+  MIST_TRY(auto hidden, answer_questions(trial.invocation, machine, trial.cluster, trial.id, kube, {},
                                          Values::Alone, values));
   MIST_TRY(render::WantedRelease wanted,
-           wanted_package(trial.invocation, world, trial.cluster, trial.id, kube.package.string(),
+           wanted_package(trial.invocation, machine, trial.cluster, trial.id, kube.package.string(),
                           std::move(values), {.hidden = std::move(hidden)}));
-  const action::Intent intent = action::install_intent(render_of(wanted, world));
+  const action::Intent intent = action::install_intent(render_of(wanted, machine));
   action::DeployOptions options;
   options.timeout = trial.invocation.duration("timeout");
   options.dry_run = action::DryRun::Server;
-  tell_step(world, "Letting the server check each object...");
-  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, world.context));
+  tell_step(machine, "Letting the server check each object...");
+  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, machine.context));
   options.dry_run = action::DryRun::No;
   options.wait = true;
-  tell_step(world, fmt::format("Installing into the namespace {}, until it is ready...", trial.id.ns));
-  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, world.context));
+  tell_step(machine, fmt::format("Installing into the namespace {}, until it is ready...", trial.id.ns));
+  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, machine.context));
   MIST_TRY(const action::TestReport tests,
            action::run_tests(
                trial.cluster.environment, trial.id, {.timeout = options.timeout},
-               [](const action::TestResult&) {}, world.context));
+               [](const action::TestResult&) {}, machine.context));
   for (const action::TestResult& each : tests.tests)
-    tell_step(world, fmt::format("{}: {}", each.key.display(), action::to_string(each.outcome)));
+    tell_step(machine, fmt::format("{}: {}", each.key.display(), action::to_string(each.outcome)));
   const std::size_t failed = tests.count(action::TestOutcome::Failed);
   if (failed > 0)
     return error(ErrorKind::Invalid, "{} of {} failed", failed, plural(tests.tests.size(), "test"));
-  if (tests.tests.empty()) tell_step(world, "It has no tests");
+  if (tests.tests.empty()) tell_step(machine, "It has no tests");
   return {};
 }
 
@@ -169,8 +170,8 @@ Status remove_namespace(const Trial& trial) {
 // again without its hooks. The namespace goes even if that fails; why it failed is told first, as that may
 // hold the namespace, too.
 Status clean_up(const Trial& trial) {
-  World& world = trial.world;
-  tell_step(world, "Uninstalling...");
+  Machine& machine = trial.machine;
+  tell_step(machine, "Uninstalling...");
   Result<std::size_t> retained = uninstall_trial(trial, TrialHooks::Run);
   if (!retained.ok()) (void)uninstall_trial(trial, TrialHooks::Skipped);
   const bool is_clean = retained.ok() && *retained == 0;
@@ -178,10 +179,10 @@ Status clean_up(const Trial& trial) {
   Status gone = remove_namespace(trial);
   if (is_clean) {
     MIST_TRY_VOID(std::move(gone));
-    tell_step(world, "Nothing stays");
+    tell_step(machine, "Nothing stays");
     return {};
   }
-  if (!gone.ok()) tell_caution(world, fmt::format("WARNING: {}", gone.error().to_line()));
+  if (!gone.ok()) tell_caution(machine, fmt::format("WARNING: {}", gone.error().to_line()));
   Error failure = retained.ok()
                       ? error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"))
                       : std::move(retained).error();
@@ -191,28 +192,28 @@ Status clean_up(const Trial& trial) {
   return failure;
 }
 
-Result<ExitCode> run_kpm_test(const Invocation& invocation, World& world) {
-  MIST_TRY(kpm::Home home, open_kpm_home(world));
-  MIST_TRY(const kpm::Kube kube, obtain_kube(world, home, invocation.argument("KUBE"), true));
-  tell_step(world, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
+Result<ExitCode> run_kpm_test(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
+  MIST_TRY(const kpm::Kube kube, obtain_kube(machine, home, invocation.argument("KUBE"), true));
+  tell_step(machine, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
-  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, world));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, machine));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   std::array<std::byte, 4> bytes{};
-  world.random.fill(bytes);
-  Trial trial{invocation, world, cluster, {fmt::format("kpm-test-{}", hex(bytes)), name.str()}};
+  machine.random.fill(bytes);
+  Trial trial{invocation, machine, cluster, {fmt::format("kpm-test-{}", hex(bytes)), name.str()}};
   MIST_TRY_VOID(make_namespace(trial));
   Status tried = try_out(trial, kube, std::move(values));
   if (invocation.enabled("keep")) {
-    tell_step(world, fmt::format("The namespace {} stays", trial.id.ns));
+    tell_step(machine, fmt::format("The namespace {} stays", trial.id.ns));
   } else {
     Status cleaned = clean_up(trial);
     if (!cleaned.ok() && !tried.ok())
-      tell_caution(world, fmt::format("WARNING: {}", cleaned.error().to_line()));
+      tell_caution(machine, fmt::format("WARNING: {}", cleaned.error().to_line()));
     if (tried.ok()) tried = std::move(cleaned);
   }
   MIST_TRY_VOID(std::move(tried).in(fmt::format("while testing {}", kube.k3.full_name())));
-  tell_step(world, fmt::format("{} passes", kube.k3.full_name()));
+  tell_step(machine, fmt::format("{} passes", kube.k3.full_name()));
   return ExitCode::Ok;
 }
 

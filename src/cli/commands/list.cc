@@ -74,9 +74,9 @@ Result<action::ReleaseFilter> filter_of(const Invocation& invocation) {
   return filter;
 }
 
-void print_names(World& world, const std::vector<release::Anchor>& anchors, bool with_namespace) {
+void print_names(Machine& machine, const std::vector<release::Anchor>& anchors, bool with_namespace) {
   for (const release::Anchor& anchor : anchors)
-    world.out.write((with_namespace ? anchor.id.display() : anchor.id.name) + "\n");
+    machine.out.write((with_namespace ? anchor.id.display() : anchor.id.name) + "\n");
 }
 
 std::string nothing_words(const std::string& ns, std::size_t left_out) {
@@ -86,25 +86,25 @@ std::string nothing_words(const std::string& ns, std::size_t left_out) {
   return fmt::format("none of the {}{} matches{}", plural(left_out, "release"), where, more);
 }
 
-Result<ExitCode> run_list(const Invocation& invocation, World& world) {
+Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const action::ReleaseFilter filter, filter_of(invocation));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   const bool all = invocation.enabled("all-namespaces");
   const std::string ns = all ? std::string() : cluster.client->default_namespace();
-  const Activity reading(*world.events, "reading the releases");
+  const Activity reading(*machine.events, "reading the releases");
   release::Store store(*cluster.client);
-  MIST_TRY(std::vector<release::Anchor> there, store.list_anchors(ns, world.context));
+  MIST_TRY(std::vector<release::Anchor> there, store.list_anchors(ns, machine.context));
   const std::size_t count = there.size();
   const std::vector<release::Anchor> anchors = action::filtered(std::move(there), filter);
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
-    print_value(world, format, view::releases_value(anchors));
+    print_value(machine, format, view::releases_value(anchors));
   } else if (invocation.enabled("short")) {
-    print_names(world, anchors, all);
+    print_names(machine, anchors, all);
   } else if (anchors.empty()) {
-    world.events->info(nothing_words(ns, count));
+    machine.events->info(nothing_words(ns, count));
   } else {
-    world.out.write(view::releases_table(anchors, world.clock.now()).render(world.color_out));
+    machine.out.write(view::releases_table(anchors, machine.clock.now()).render(machine.color_out));
   }
   return ExitCode::Ok;
 }

@@ -29,19 +29,19 @@ constexpr Example kLoginExamples[] = {
     {"mistctl login ghcr.io -u alice --password-stdin", "In a script, with the password on standard input"},
 };
 
-Result<registry::Login> asked_login(const Invocation& invocation, World& world, const std::string& host) {
+Result<registry::Login> asked_login(const Invocation& invocation, Machine& machine, const std::string& host) {
   registry::Login login{.user = invocation.text("username"), .password = {}};
   if (invocation.enabled("password-stdin")) {
     if (login.user.empty())
       return error(ErrorKind::Usage, "--password-stdin needs the user's name").with_hint("add -u NAME");
-    MIST_TRY(std::string text, world.in.read_all(kMaxPassword, world.context));
+    MIST_TRY(std::string text, machine.in.read_all(kMaxPassword, machine.context));
     text.resize(std::min(text.find_last_not_of("\r\n") + 1, text.size()));
     login.password = SecretString(std::move(text));
   } else {
     if (login.user.empty()) {
-      MIST_TRY(login.user, ask(world, invocation, {fmt::format("User of {}: ", host), "-u NAME"}));
+      MIST_TRY(login.user, ask(machine, invocation, {fmt::format("User of {}: ", host), "-u NAME"}));
     }
-    MIST_TRY(login.password, ask_secret(world, invocation,
+    MIST_TRY(login.password, ask_secret(machine, invocation,
                                         {fmt::format("Password of {} at {}: ", login.user, host),
                                          "--password-stdin, and give the password there"}));
   }
@@ -52,21 +52,22 @@ Result<registry::Login> asked_login(const Invocation& invocation, World& world, 
   return login;
 }
 
-Result<ExitCode> run_login(const Invocation& invocation, World& world) {
+Result<ExitCode> run_login(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const std::string host, oci::parse_host(invocation.argument("HOST")));
-  MIST_TRY(const registry::Login login, asked_login(invocation, world, host));
-  const std::unique_ptr<http::Transport> transport = web_transport(world);
+  MIST_TRY(const registry::Login login, asked_login(invocation, machine, host));
+  const std::unique_ptr<http::Transport> transport = web_transport(machine);
   registry::OciClient client(
       *transport,
       [&](const std::string&, const std::string&, const Context&) -> Result<std::optional<registry::Login>> {
         return std::optional(login);
       },
       {.plain_http = invocation.enabled(kPlainHttpFlag.name)});
-  MIST_TRY(const bool asked, client.check_access(host, world.context));
-  const registry::DockerConfig config({world.files, world.processes, world.environment});
-  MIST_TRY(const std::string place, config.store(host, login, world.context));
-  if (!asked) world.events->warn(fmt::format("{} lets everybody in, so the password was not checked", host));
-  world.events->info(fmt::format("logged in to {}; the credentials are in {}", host, place));
+  MIST_TRY(const bool asked, client.check_access(host, machine.context));
+  const registry::DockerConfig config({machine.files, machine.processes, machine.environment});
+  MIST_TRY(const std::string place, config.store(host, login, machine.context));
+  if (!asked)
+    machine.events->warn(fmt::format("{} lets everybody in, so the password was not checked", host));
+  machine.events->info(fmt::format("logged in to {}; the credentials are in {}", host, place));
   return ExitCode::Ok;
 }
 
@@ -74,21 +75,22 @@ Result<ExitCode> run_login(const Invocation& invocation, World& world) {
 
 constexpr Example kLogoutExamples[] = {{"mistctl logout registry.example", ""}};
 
-Result<ExitCode> run_logout(const Invocation& invocation, World& world) {
+Result<ExitCode> run_logout(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const std::string host, oci::parse_host(invocation.argument("HOST")));
-  const registry::DockerConfig config({world.files, world.processes, world.environment});
-  MIST_TRY(const std::optional<std::string> place, config.erase(host, world.context));
+  const registry::DockerConfig config({machine.files, machine.processes, machine.environment});
+  MIST_TRY(const std::optional<std::string> place, config.erase(host, machine.context));
   // Those of other tools are sent, too.
-  const Result<std::optional<registry::KeptLogin>> kept = config.kept(host, world.context);
-  MIST_TRY_VOID(world.context.check());
+  const Result<std::optional<registry::KeptLogin>> kept = config.kept(host, machine.context);
+  MIST_TRY_VOID(machine.context.check());
   const bool is_kept = kept.ok() && kept->has_value();
   if (!is_kept) {
-    world.events->info(place ? fmt::format("logged out of {}; the credentials are gone from {}", host, *place)
+    machine.events->info(place
+                             ? fmt::format("logged out of {}; the credentials are gone from {}", host, *place)
                              : fmt::format("there were no credentials for {}", host));
     // Nor can they be sent from there.
     if (!kept.ok())
-      world.events->warn(fmt::format("whether another tool keeps credentials for it can't be read: {}",
-                                     escape_controls(kept.error().to_line())));
+      machine.events->warn(fmt::format("whether another tool keeps credentials for it can't be read: {}",
+                                       escape_controls(kept.error().to_line())));
     return ExitCode::Ok;
   }
   const registry::KeptLogin* const still = &**kept;
@@ -97,7 +99,7 @@ Result<ExitCode> run_logout(const Invocation& invocation, World& world) {
     return error(ErrorKind::Conflict, "{} still gives credentials for {}", still->place,
                  escape_controls(still->name))
         .with_hint("log out with the tool that it belongs to, or take it out of the file that names it");
-  if (place) world.events->info(fmt::format("the credentials for {} are gone from {}", host, *place));
+  if (place) machine.events->info(fmt::format("the credentials for {} are gone from {}", host, *place));
   return error(ErrorKind::Conflict, "there are still credentials for {} in {}", escape_controls(still->name),
                still->place)
       .with_hint(still->logout.empty() ? "remove that entry from the file" : still->logout);

@@ -78,7 +78,7 @@ std::string words_of(const registry::CopyReport& report, bool dry_run) {
 }
 
 Status check_left_out(const std::vector<action::NotMirrored>& left_out, const Invocation& invocation,
-                      World& world) {
+                      Machine& machine) {
   if (left_out.empty()) return {};
   std::vector<std::string> lines;
   for (const action::NotMirrored& each : left_out)
@@ -87,46 +87,46 @@ Status check_left_out(const std::vector<action::NotMirrored>& left_out, const In
     return error(ErrorKind::Invalid, "not everything that is needed can be mirrored")
         .with_because(join(lines, "\n"))
         .with_hint("nothing was copied; --allow-missing copies the rest");
-  for (const std::string& each : lines) world.events->warn(fmt::format("left out: {}", each));
+  for (const std::string& each : lines) machine.events->warn(fmt::format("left out: {}", each));
   return {};
 }
 
-void print_report(const action::MirrorReport& report, bool dry_run, World& world) {
+void print_report(const action::MirrorReport& report, bool dry_run, Machine& machine) {
   Table table({"PACKAGE", "DIGEST", "COPIED"});
   for (const registry::CopyReport& each : report.artifacts) {
     oci::Reference named = each.from;
     if (!named.tag.empty()) named.digest.reset();
     table.add({{named.str()}, {each.to.digest->str().substr(0, 19)}, {words_of(each, dry_run)}});
   }
-  if (!table.empty()) world.out.write(table.render(world.color_out));
-  if (report.artifacts.empty()) world.events->info("there is nothing to mirror");
+  if (!table.empty()) machine.out.write(table.render(machine.color_out));
+  if (report.artifacts.empty()) machine.events->info("there is nothing to mirror");
   if (report.artifacts.empty() || dry_run) return;
   for (const config::Mirror& each : report.mirrors)
-    world.events->info(fmt::format("to read {} from there: mistctl registry mirror add {} {}", each.prefix,
-                                   each.prefix, shell_word(each.places.front())));
+    machine.events->info(fmt::format("to read {} from there: mistctl registry mirror add {} {}", each.prefix,
+                                     each.prefix, shell_word(each.places.front())));
 }
 
-Result<ExitCode> run_mirror(const Invocation& invocation, World& world) {
+Result<ExitCode> run_mirror(const Invocation& invocation, Machine& machine) {
   MIST_TRY(registry::OciPlace to, registry::OciPlace::parse(invocation.text("to")));
   const bool dry_run = invocation.enabled("dry-run");
   const registry::CopyOptions options{
       .overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No,
       .referrers = invocation.enabled("referrers") ? registry::Referrers::Yes : registry::Referrers::No,
       .dry_run = dry_run};
-  MIST_TRY(registry::Registries::World access,
-           registries_world(invocation, world, registry::Mirrors::Ignore));
+  MIST_TRY(registry::Registries::Dependencies access,
+           registry_dependencies(invocation, machine, registry::Mirrors::Ignore));
   registry::Registries registries(std::move(access));
-  MIST_TRY(const auto packages, open_packages(invocation, world, registry::Mirrors::Ignore));
-  const action::MirrorWorld mirror{world.files, *world.events, registries, *packages};
+  MIST_TRY(const auto packages, open_packages(invocation, machine, registry::Mirrors::Ignore));
+  const action::MirrorDependencies mirror{machine.files, *machine.events, registries, *packages};
   MIST_TRY(const action::MirrorSources sources,
-           action::find_mirror_sources(mirror, invocation.arguments("PACKAGE"), world.context));
-  MIST_TRY_VOID(check_left_out(sources.left_out, invocation, world));
+           action::find_mirror_sources(mirror, invocation.arguments("PACKAGE"), machine.context));
+  MIST_TRY_VOID(check_left_out(sources.left_out, invocation, machine));
   MIST_TRY(const action::MirrorReport report,
-           action::mirror_artifacts(mirror, sources.artifacts, to, options, world.context));
+           action::mirror_artifacts(mirror, sources.artifacts, to, options, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array artifacts;
     for (const registry::CopyReport& each : report.artifacts) artifacts.push_back(copy_report_value(each));
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"place", to.str()},
                                {"dryRun", dry_run},
                                {"artifacts", Value(std::move(artifacts))},
@@ -134,7 +134,7 @@ Result<ExitCode> run_mirror(const Invocation& invocation, World& world) {
                                {"mirrors", mirrors_value(report.mirrors)}}));
     return ExitCode::Ok;
   }
-  print_report(report, dry_run, world);
+  print_report(report, dry_run, machine);
   return ExitCode::Ok;
 }
 

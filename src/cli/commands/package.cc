@@ -48,13 +48,13 @@ constexpr Example kExamples[] = {
 };
 
 // With the lock beside its metadata, if there is one.
-Result<std::string> with_lock_beside(const Invocation& invocation, World& world, std::string module,
+Result<std::string> with_lock_beside(const Invocation& invocation, Machine& machine, std::string module,
                                      const Path& metadata) {
   const Path directory = std::filesystem::absolute(metadata).lexically_normal().parent_path();
   const Path file = directory / package::kLockFile;
   std::string complete = std::move(module);
-  if (world.files.exists(file)) {
-    MIST_TRY(const std::string text, world.files.read(file, 16u << 20));
+  if (machine.files.exists(file)) {
+    MIST_TRY(const std::string text, machine.files.read(file, 16u << 20));
     MIST_TRY_VOID(resolve::LockFile::parse(text, file.string()));
     MIST_TRY(complete, package::with_lock(complete, text, "the module"));
   }
@@ -63,26 +63,26 @@ Result<std::string> with_lock_beside(const Invocation& invocation, World& world,
   source.reference = metadata.string();
   source.name = metadata.stem().string();
   source.content = wasm::ModuleBytes(std::string(complete));
-  MIST_TRY(const auto packages, open_packages(invocation, world));
+  MIST_TRY(const auto packages, open_packages(invocation, machine));
   render::DependencyRules rules;
   rules.locked = true;
-  MIST_TRY_VOID(packages->solve(source, directory.string(), rules, world.context));
+  MIST_TRY_VOID(packages->solve(source, directory.string(), rules, machine.context));
   return complete;
 }
 
 // The toolchain that compiles `directory`; null: an engine renders it, or nothing.
-Result<const action::Toolchain*> toolchain_of(const Invocation& invocation, World& world,
+Result<const action::Toolchain*> toolchain_of(const Invocation& invocation, Machine& machine,
                                               const Path& directory) {
   if (invocation.has("engine")) return nullptr;
-  const action::Toolchain* const toolchain = action::find_toolchain(world.files, directory);
+  const action::Toolchain* const toolchain = action::find_toolchain(machine.files, directory);
   if (toolchain == nullptr) return nullptr;
   // Names are enough; what npm or cargo left there needn't be read.
   package::Files names;
-  MIST_TRY(const auto entries, world.files.list(directory));
+  MIST_TRY(const auto entries, machine.files.list(directory));
   for (const DirectoryEntry& entry : entries) names.emplace(entry.name, "");
   std::string declared;
   if (names.contains(std::string(package::kPackageFile))) {
-    MIST_TRY(const std::string text, world.files.read(directory / package::kPackageFile, kMostMetadata));
+    MIST_TRY(const std::string text, machine.files.read(directory / package::kPackageFile, kMostMetadata));
     MIST_TRY(const encoding::Value document, encoding::parse_yaml(text));
     declared = document.string_at({"spec", "engine"});
     if (declared == package::kPlainYaml) return nullptr;
@@ -92,7 +92,7 @@ Result<const action::Toolchain*> toolchain_of(const Invocation& invocation, Worl
 }
 
 // `metadata` with the schemas that the program itself has.
-Result<std::string> with_own_schemas(package::Renderer& renderer, World& world, const std::string& module,
+Result<std::string> with_own_schemas(package::Renderer& renderer, Machine& machine, const std::string& module,
                                      const std::string& metadata, const Path& file) {
   MIST_TRY(encoding::Value document, encoding::parse_yaml(metadata, {.strict = true, .file = file.string()}));
   encoding::Value* const spec = document.find("spec");
@@ -100,7 +100,7 @@ Result<std::string> with_own_schemas(package::Renderer& renderer, World& world, 
   package::Source source;
   source.reference = file.parent_path().string();
   source.content = wasm::ModuleBytes(std::string(module));
-  MIST_TRY(const encoding::Value described, renderer.describe(source, world.context));
+  MIST_TRY(const encoding::Value described, renderer.describe(source, machine.context));
   for (const std::string_view key : {"inputs", "exports"}) {
     const encoding::Value* const schema = described.find(key);
     if (schema != nullptr && spec->find(key) == nullptr) spec->set(key, *schema);
@@ -108,33 +108,33 @@ Result<std::string> with_own_schemas(package::Renderer& renderer, World& world, 
   return encoding::to_json(document);
 }
 
-Result<std::string> built_program(const Invocation& invocation, World& world, package::Renderer& renderer,
+Result<std::string> built_program(const Invocation& invocation, Machine& machine, package::Renderer& renderer,
                                   const action::Toolchain& toolchain, const Path& directory) {
   MIST_TRY(const std::string module,
-           action::compile_program(toolchain, world.files, world.processes, world.environment, *world.events,
-                                   directory, world.context));
+           action::compile_program(toolchain, machine.files, machine.processes, machine.environment,
+                                   *machine.events, directory, machine.context));
   const Path file = directory / package::kPackageFile;
   if (toolchain.inputs == action::InputsFrom::Module) {
     MIST_TRY(const auto own, abi::read_metadata(wasm::ModuleBytes(std::string(module)), directory.string()));
-    if (own) return with_lock_beside(invocation, world, module, file);
+    if (own) return with_lock_beside(invocation, machine, module, file);
   }
-  if (!world.files.exists(file))
+  if (!machine.files.exists(file))
     return error(ErrorKind::NotFound, "{} has no {}", escape_controls(directory.string()),
                  package::kPackageFile)
         .with_hint("it says the package's name and version: mistctl help package");
-  MIST_TRY(std::string metadata, world.files.read(file, kMostMetadata));
+  MIST_TRY(std::string metadata, machine.files.read(file, kMostMetadata));
   if (toolchain.inputs == action::InputsFrom::Program) {
-    MIST_TRY(metadata, with_own_schemas(renderer, world, module, metadata, file));
+    MIST_TRY(metadata, with_own_schemas(renderer, machine, module, metadata, file));
   }
   MIST_TRY(std::string complete, package::with_metadata(module, metadata, file.string()));
-  return with_lock_beside(invocation, world, std::move(complete), file);
+  return with_lock_beside(invocation, machine, std::move(complete), file);
 }
 
 // The module with its metadata, the compiled program, or the directory with its engine.
-Result<std::string> built(const Invocation& invocation, World& world, package::Renderer& renderer) {
+Result<std::string> built(const Invocation& invocation, Machine& machine, package::Renderer& renderer) {
   const Path source_path = invocation.argument("SOURCE");
   const std::string metadata_path = invocation.text("metadata");
-  if (!world.files.is_directory(source_path) && source_path.extension() != ".tgz") {
+  if (!machine.files.is_directory(source_path) && source_path.extension() != ".tgz") {
     if (metadata_path.empty())
       return error(ErrorKind::Usage, "{} needs its metadata", escape_controls(source_path.string()))
           .with_hint("give the MistPackage document with -m FILE");
@@ -142,29 +142,29 @@ Result<std::string> built(const Invocation& invocation, World& world, package::R
       return error(ErrorKind::Usage, "--thin goes with what an engine renders: {} is a program of its own",
                    escape_controls(source_path.string()))
           .with_hint("leave it out");
-    MIST_TRY(const std::string module, world.files.read(source_path, registry::kMaxPackageBytes));
-    MIST_TRY(const std::string metadata, world.files.read(metadata_path, 16u << 20));
+    MIST_TRY(const std::string module, machine.files.read(source_path, registry::kMaxPackageBytes));
+    MIST_TRY(const std::string metadata, machine.files.read(metadata_path, 16u << 20));
     MIST_TRY(std::string complete,
              package::with_metadata(module, metadata, metadata_path)
                  .in(fmt::format("while building a package of {}", source_path.string())));
-    return with_lock_beside(invocation, world, std::move(complete), metadata_path);
+    return with_lock_beside(invocation, machine, std::move(complete), metadata_path);
   }
   if (!metadata_path.empty())
     return error(ErrorKind::Usage, "-m goes with modules: {} says what it is in its own files",
                  escape_controls(source_path.string()))
         .with_hint("write mistletoe.yaml there");
-  if (world.files.is_directory(source_path)) {
-    MIST_TRY(const action::Toolchain* const toolchain, toolchain_of(invocation, world, source_path));
+  if (machine.files.is_directory(source_path)) {
+    MIST_TRY(const action::Toolchain* const toolchain, toolchain_of(invocation, machine, source_path));
     const Path directory = std::filesystem::absolute(source_path / "").lexically_normal().parent_path();
-    if (toolchain != nullptr) return built_program(invocation, world, renderer, *toolchain, directory);
+    if (toolchain != nullptr) return built_program(invocation, machine, renderer, *toolchain, directory);
   }
   MIST_TRY(const package::Source source,
-           fetch_package(invocation, world, std::filesystem::absolute(source_path).string(),
+           fetch_package(invocation, machine, std::filesystem::absolute(source_path).string(),
                          invocation.text("engine")));
-  const Activity activity(*world.events, fmt::format("building {}", source_path.string()));
+  const Activity activity(*machine.events, fmt::format("building {}", source_path.string()));
   return renderer.build(
       source, invocation.enabled("thin") ? package::BuiltEngine::Named : package::BuiltEngine::Contained,
-      world.context);
+      machine.context);
 }
 
 // Beside the source. The package's author chose its name and version, which lead nowhere else.
@@ -181,27 +181,27 @@ Result<Path> default_output(const Path& source, const package::Metadata& metadat
   return source.parent_path() / (named + ".mist-pack.wasm");
 }
 
-Result<ExitCode> run_build(const Invocation& invocation, World& world) {
+Result<ExitCode> run_build(const Invocation& invocation, Machine& machine) {
   Path source_path = invocation.argument("SOURCE");
   if (!source_path.has_filename()) source_path = source_path.parent_path();
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
-  MIST_TRY(std::string module, built(invocation, world, *renderer));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
+  MIST_TRY(std::string module, built(invocation, machine, *renderer));
   // The proof that users will be able to read it: by the same way as theirs.
   package::Source source;
   source.reference = source_path.string();
   source.name = source_path.stem().string();
   source.content = std::move(module);
-  MIST_TRY(const package::Inspection inspection, renderer->inspect(source, world.context));
+  MIST_TRY(const package::Inspection inspection, renderer->inspect(source, machine.context));
   Path target = invocation.text("output");
   const bool is_named = !target.empty();
   if (!is_named) {
     MIST_TRY(target, default_output(source_path, inspection.metadata));
   }
   MIST_TRY(const auto bytes, std::get<wasm::ModuleBytes>(source.content).bytes());
-  MIST_TRY(const bool to_stdout, takes_stdout(world, target));
-  MIST_TRY_VOID(is_named ? write_output(world.files, target, *bytes)
-                         : world.files.write(target, *bytes, kUsersFile));
-  if (!to_stdout) world.out.write(target.string() + "\n");
+  MIST_TRY(const bool to_stdout, takes_stdout(machine, target));
+  MIST_TRY_VOID(is_named ? write_output(machine.files, target, *bytes)
+                         : machine.files.write(target, *bytes, kUsersFile));
+  if (!to_stdout) machine.out.write(target.string() + "\n");
   return ExitCode::Ok;
 }
 

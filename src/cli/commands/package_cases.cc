@@ -24,18 +24,18 @@ constexpr Example kExamples[] = {
     {"mistctl package test ./my-chart with-ingress --accept", "Takes what one case renders as right"},
 };
 
-Result<ExitCode> run_package_test(const Invocation& invocation, World& world) {
-  MIST_TRY(action::PackageCases cases, package_source(invocation, world));
+Result<ExitCode> run_package_test(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(action::PackageCases cases, package_source(invocation, machine));
   cases.names = invocation.arguments("CASE");
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   const auto golden = invocation.enabled("accept") ? action::Golden::Accept : action::Golden::Compare;
   MIST_TRY(const std::vector<action::CaseResult> results,
-           action::run_package_cases(world.files, *renderer, cases, golden, world.context));
+           action::run_package_cases(machine.files, *renderer, cases, golden, machine.context));
   /// schemas/cli/package-test.schema.json.
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, cases_value("package", cases.source.reference, results));
+    print_value(machine, format, cases_value("package", cases.source.reference, results));
   else
-    print_cases(world, results);
+    print_cases(machine, results);
   return exit_code_of(results);
 }
 

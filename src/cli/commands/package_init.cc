@@ -54,16 +54,16 @@ Status check_name(const std::string& name) {
       .with_hint("give --name with at most 50 lower-case letters, digits and dashes, begun by a letter");
 }
 
-Result<ExitCode> print_list(World& world) {
+Result<ExitCode> print_list(Machine& machine) {
   Table table({"TEMPLATE", "WHAT"});
   for (const PackageTemplate& each : kPackageTemplates)
     table.add({{std::string(each.name), Tone::Name}, {std::string(each.summary)}});
-  world.out.write(table.render(world.color_out));
+  machine.out.write(table.render(machine.color_out));
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_init(const Invocation& invocation, World& world) {
-  if (invocation.enabled("list")) return print_list(world);
+Result<ExitCode> run_init(const Invocation& invocation, Machine& machine) {
+  if (invocation.enabled("list")) return print_list(machine);
   Path directory = invocation.argument("DIR");
   std::string name = invocation.text("name");
   if (directory.empty() && name.empty())
@@ -76,13 +76,13 @@ Result<ExitCode> run_init(const Invocation& invocation, World& world) {
   MIST_TRY_VOID(check_name(name));
   const std::string kind = invocation.text("template");
   const std::map<std::string, std::string> files = instantiate(kind, name);
-  MIST_TRY_VOID(write_new_files(world, directory, files));
-  world.out.write(directory.string() + "\n");
+  MIST_TRY_VOID(write_new_files(machine, directory, files));
+  machine.out.write(directory.string() + "\n");
   const std::string others =
       invocation.has("template") ? "" : "; mistctl package init --list has other templates";
-  world.events->info(fmt::format("{} written from the template {}; begin with {}{}",
-                                 plural(files.size(), "file"), kind, (directory / "README.md").string(),
-                                 others));
+  machine.events->info(fmt::format("{} written from the template {}; begin with {}{}",
+                                   plural(files.size(), "file"), kind, (directory / "README.md").string(),
+                                   others));
   return ExitCode::Ok;
 }
 

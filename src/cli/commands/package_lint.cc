@@ -49,21 +49,21 @@ std::size_t count(const std::vector<Finding>& findings, LintLevel level) {
 }
 
 // "templates/a.yaml:3: error: … [rule]", as compilers print it.
-void print_finding(World& world, const Finding& each) {
+void print_finding(Machine& machine, const Finding& each) {
   std::string line;
   if (!each.file.empty()) {
     const std::string place = each.line > 0 ? fmt::format("{}:{}", escape_controls(each.file), each.line)
                                             : escape_controls(each.file);
-    line = paint(world.color_out, Tone::Strong, place + ":") + " ";
+    line = paint(machine.color_out, Tone::Strong, place + ":") + " ";
   }
   // Words of engines may have several lines.
   std::string message;
   for (const std::string_view part : split(trim(each.message), '\n'))
     message += (message.empty() ? "" : "\n    ") + escape_controls(part);
-  line += fmt::format("{} {} {}\n",
-                      paint(world.color_out, tone_of(each.level), fmt::format("{}:", to_string(each.level))),
-                      message, paint(world.color_out, Tone::Faint, fmt::format("[{}]", each.rule)));
-  world.out.write(line);
+  line += fmt::format(
+      "{} {} {}\n", paint(machine.color_out, tone_of(each.level), fmt::format("{}:", to_string(each.level))),
+      message, paint(machine.color_out, Tone::Faint, fmt::format("[{}]", each.rule)));
+  machine.out.write(line);
 }
 
 /// schemas/cli/package-lint.schema.json.
@@ -82,25 +82,25 @@ Value to_value(const std::string& reference, const std::vector<Finding>& finding
                         {"infos", count(findings, LintLevel::Info)}});
 }
 
-Result<ExitCode> run_package_lint(const Invocation& invocation, World& world) {
-  MIST_TRY(action::PackageCases cases, package_source(invocation, world));
-  MIST_TRY(const package::TypeStore types, type_store(world));
+Result<ExitCode> run_package_lint(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(action::PackageCases cases, package_source(invocation, machine));
+  MIST_TRY(const package::TypeStore types, type_store(machine));
   if (invocation.has("kube-version")) {
     cases.kube_version = invocation.text("kube-version");
     MIST_TRY_VOID(known_minor(types, cases.kube_version));
   }
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(const std::vector<Finding> findings,
-           action::lint_package(world.files, *renderer, cases, types, world.context));
+           action::lint_package(machine.files, *renderer, cases, types, machine.context));
   const std::size_t errors = count(findings, LintLevel::Error),
                     warnings = count(findings, LintLevel::Warning);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, to_value(cases.source.reference, findings));
+    print_value(machine, format, to_value(cases.source.reference, findings));
   } else {
-    for (const Finding& each : findings) print_finding(world, each);
-    world.out.write(fmt::format("{}, {}, {} of information\n", plural(errors, "error"),
-                                plural(warnings, "warning"),
-                                plural(count(findings, LintLevel::Info), "piece")));
+    for (const Finding& each : findings) print_finding(machine, each);
+    machine.out.write(fmt::format("{}, {}, {} of information\n", plural(errors, "error"),
+                                  plural(warnings, "warning"),
+                                  plural(count(findings, LintLevel::Info), "piece")));
   }
   const bool failed = errors > 0 || (invocation.enabled("strict") && warnings > 0);
   return failed ? ExitCode::Failed : ExitCode::Ok;

@@ -24,9 +24,9 @@ constexpr Argument kSource{
     .arity = Arity::Optional,
     .completion = Completion::Package};
 
-Result<action::LockedSource> read_source(const Invocation& invocation, World& world) {
+Result<action::LockedSource> read_source(const Invocation& invocation, Machine& machine) {
   const std::string given = invocation.argument("SOURCE");
-  return action::read_locked_source(world.files, given.empty() ? Path(".") : Path(given));
+  return action::read_locked_source(machine.files, given.empty() ? Path(".") : Path(given));
 }
 
 // lock
@@ -51,21 +51,22 @@ constexpr Example kLockExamples[] = {
     {"mistctl package lock ./platform --locked", "For CI: fails if the lock is not up to date"},
 };
 
-Result<ExitCode> run_package_lock(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::LockedSource source, read_source(invocation, world));
-  MIST_TRY(const auto packages, open_packages(invocation, world));
+Result<ExitCode> run_package_lock(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::LockedSource source, read_source(invocation, machine));
+  MIST_TRY(const auto packages, open_packages(invocation, machine));
   const std::vector<std::string> update = invocation.texts("update");
   action::LockChoices choices{.update = {update.begin(), update.end()},
                               .update_all = invocation.enabled("update-all"),
                               .locked = invocation.enabled(kLockedFlag.name)};
   if (choices.locked && (choices.update_all || !choices.update.empty()))
     return error(ErrorKind::Usage, "--locked changes nothing, so it doesn't go with --update");
-  MIST_TRY(const action::LockReport report, action::resolve_lock(source, choices, *packages, world.context));
+  MIST_TRY(const action::LockReport report,
+           action::resolve_lock(source, choices, *packages, machine.context));
   const std::string text = report.lock.to_text();
   const bool written = !source.lock || source.lock->to_text() != text;
-  if (written && !choices.locked) MIST_TRY_VOID(world.files.write(source.lock_file, text, kUsersFile));
+  if (written && !choices.locked) MIST_TRY_VOID(machine.files.write(source.lock_file, text, kUsersFile));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"file", source.lock_file.string()},
                                {"written", written && !choices.locked},
                                {"packages", report.lock.packages().size()},
@@ -73,13 +74,13 @@ Result<ExitCode> run_package_lock(const Invocation& invocation, World& world) {
                                {"changes", view::packages_value(report.changes)}}));
     return ExitCode::Ok;
   }
-  for (const action::PackageChange& each : report.changes) world.out.write(action::to_text(each) + "\n");
+  for (const action::PackageChange& each : report.changes) machine.out.write(action::to_text(each) + "\n");
   std::string count = plural(report.lock.packages().size(), "package");
   if (const std::size_t remotes = report.lock.remotes().size(); remotes != 0)
     count = report.lock.packages().empty() ? plural(remotes, "remote base")
                                            : fmt::format("{}, {}", count, plural(remotes, "remote base"));
-  world.out.write(fmt::format("{}: {}, {}\n", escape_controls(source.lock_file.string()), count,
-                              written && !choices.locked ? "written" : "up to date"));
+  machine.out.write(fmt::format("{}: {}, {}\n", escape_controls(source.lock_file.string()), count,
+                                written && !choices.locked ? "written" : "up to date"));
   return ExitCode::Ok;
 }
 
@@ -114,11 +115,11 @@ constexpr Example kOutdatedExamples[] = {
     {"mistctl package outdated ./platform", "Which dependencies have newer versions, and do they fit?"},
 };
 
-Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::LockedSource source, read_source(invocation, world));
-  MIST_TRY(const auto packages, open_packages(invocation, world));
+Result<ExitCode> run_package_outdated(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::LockedSource source, read_source(invocation, machine));
+  MIST_TRY(const auto packages, open_packages(invocation, machine));
   MIST_TRY(const std::vector<action::OutdatedPackage> all,
-           action::outdated_packages(source, *packages, world.context));
+           action::outdated_packages(source, *packages, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array list;
     for (const action::OutdatedPackage& each : all)
@@ -128,7 +129,7 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world
                                     {"newest", text_or_null(each.newest)},
                                     {"tag", text_or_null(tag_word(each.tag))},
                                     {"outdated", each.outdated()}}));
-    print_value(world, format, Value::object({{"packages", Value(std::move(list))}}));
+    print_value(machine, format, Value::object({{"packages", Value(std::move(list))}}));
     return ExitCode::Ok;
   }
   Table table({"PACKAGE", "LOCKED", "FITS", "NEWEST"});
@@ -140,10 +141,10 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, World& world
     tags += tag_line(each);
   }
   if (!table.empty())
-    world.out.write(table.render(world.color_out));
+    machine.out.write(table.render(machine.color_out));
   else if (tags.empty())
-    world.out.write(fmt::format("{}: all are the newest there are\n", plural(all.size(), "package")));
-  world.out.write(tags);
+    machine.out.write(fmt::format("{}: all are the newest there are\n", plural(all.size(), "package")));
+  machine.out.write(tags);
   return ExitCode::Ok;
 }
 
@@ -157,17 +158,17 @@ constexpr Example kWhyExamples[] = {
      "Who asks for it, and for which versions?"},
 };
 
-Result<ExitCode> run_package_why(const Invocation& invocation, World& world) {
-  MIST_TRY(const action::LockedSource source, read_source(invocation, world));
-  MIST_TRY(const auto packages, open_packages(invocation, world));
+Result<ExitCode> run_package_why(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const action::LockedSource source, read_source(invocation, machine));
+  MIST_TRY(const auto packages, open_packages(invocation, machine));
   MIST_TRY(const action::PackageReasons reasons,
-           action::why_package(source, invocation.argument("PACKAGE"), *packages, world.context));
+           action::why_package(source, invocation.argument("PACKAGE"), *packages, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array askers;
     for (const action::PackageAsker& each : reasons.askers)
       askers.push_back(Value::object(
           {{"path", Value(Value::Array(each.path.begin(), each.path.end()))}, {"range", each.range}}));
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"package", reasons.package},
                                {"version", reasons.version},
                                {"askers", Value(std::move(askers))}}));
@@ -176,7 +177,7 @@ Result<ExitCode> run_package_why(const Invocation& invocation, World& world) {
   std::string text = fmt::format("{} {}\n", escape_controls(reasons.package), reasons.version);
   for (const action::PackageAsker& each : reasons.askers)
     text += fmt::format("  {} asks for {}\n", escape_controls(join(each.path, " → ")), each.range);
-  world.out.write(text);
+  machine.out.write(text);
   return ExitCode::Ok;
 }
 

@@ -45,35 +45,37 @@ Status refuse_format_as_file(const std::string& file) {
           fmt::format("--output {} prints the plan like that; -o ./{} is a file of that name", file, file));
 }
 
-void print_plan(const Invocation& invocation, World& world, const action::Look& look, bool to_stderr) {
+void print_plan(const Invocation& invocation, Machine& machine, const action::PreparedDeploy& prepared,
+                bool to_stderr) {
   // A program reads events there, each of them a line.
-  if (to_stderr && world.json_events)
-    return world.events->planned(
-        apply::announcement(look.plan, look.state.id, look.state.deployed ? "upgrade" : "install"));
-  const ScreenPause pause(to_stderr ? world.screen : nullptr);
-  Output& output = to_stderr ? world.err : world.out;
+  if (to_stderr && machine.json_events)
+    return machine.events->planned(apply::announcement(prepared.plan, prepared.state.id,
+                                                       prepared.state.deployed ? "upgrade" : "install"));
+  const ScreenPause pause(to_stderr ? machine.screen : nullptr);
+  Output& output = to_stderr ? machine.err : machine.out;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(output, format, view::diff_value(look, {.show_secrets = invocation.enabled("show-secrets")}));
+    print_value(output, format,
+                view::diff_value(prepared, {.show_secrets = invocation.enabled("show-secrets")}));
   else
-    output.write(view::plan_text(look, to_stderr ? world.color_err : world.color_out));
+    output.write(view::plan_text(prepared, to_stderr ? machine.color_err : machine.color_out));
 }
 
-Result<ExitCode> run_plan(const Invocation& invocation, World& world) {
+Result<ExitCode> run_plan(const Invocation& invocation, Machine& machine) {
   const std::string file = invocation.text("out");
   MIST_TRY_VOID(refuse_format_as_file(file));
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
-  MIST_TRY(const action::Look look, preview(invocation, world, cluster));
-  MIST_TRY_VOID(action::check_look(cluster.environment, look, world.context));
-  MIST_TRY(const bool to_stdout, takes_stdout(world, file));
-  print_plan(invocation, world, look, to_stdout);
-  MIST_TRY_VOID(action::refuse_conflicts(look));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
+  MIST_TRY(const action::PreparedDeploy prepared, preview(invocation, machine, cluster));
+  MIST_TRY_VOID(action::check_prepared(cluster.environment, prepared, machine.context));
+  MIST_TRY(const bool to_stdout, takes_stdout(machine, file));
+  print_plan(invocation, machine, prepared, to_stdout);
+  MIST_TRY_VOID(action::refuse_conflicts(prepared));
   if (!invocation.has("out")) return ExitCode::Ok;
-  MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, look, world.context));
+  MIST_TRY(const action::SavedPlan plan, action::save_plan(cluster.environment, prepared, machine.context));
   MIST_TRY_VOID(
-      write_output(world.files, file, action::to_text(plan), {.mode = 0600}).in("while saving the plan"));
+      write_output(machine.files, file, action::to_text(plan), {.mode = 0600}).in("while saving the plan"));
   if (!to_stdout)
-    world.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}{}", shell_word(file),
-                                   cluster_words(invocation)));
+    machine.events->info(fmt::format("saved; carry it out with mistctl apply-plan {}{}", shell_word(file),
+                                     cluster_words(invocation)));
   return ExitCode::Ok;
 }
 

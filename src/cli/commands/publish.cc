@@ -86,7 +86,7 @@ Value to_value(const registry::PushReport& report, const action::Publication& pu
                         {"leftOut", Value(std::move(left_out))}});
 }
 
-Result<ExitCode> run_publish(const Invocation& invocation, World& world) {
+Result<ExitCode> run_publish(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference destination,
            oci::Reference::parse_destination(invocation.argument("DESTINATION")));
   if (!destination.range.empty() || destination.digest)
@@ -103,28 +103,28 @@ Result<ExitCode> run_publish(const Invocation& invocation, World& world) {
       .revision = invocation.text("revision"),
       .overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No};
   MIST_TRY(render::RenderedRelease rendered,
-           render_offline(invocation, world, invocation.argument("PACKAGE"), name));
+           render_offline(invocation, machine, invocation.argument("PACKAGE"), name));
   MIST_TRY(const action::Publication publication,
-           action::prepare_publication(std::move(rendered), options, *world.events, world.context));
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+           action::prepare_publication(std::move(rendered), options, *machine.events, machine.context));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
-  Activity activity(*world.events, fmt::format("publishing to {}", destination.str()));
+  Activity activity(*machine.events, fmt::format("publishing to {}", destination.str()));
   Result<registry::PushReport> report =
-      action::publish(*client, publication, destination, options, world.context);
+      action::publish(*client, publication, destination, options, machine.context);
   if (!report) {
     activity.fail();
     return std::move(report).error();
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, to_value(*report, publication));
+    print_value(machine, format, to_value(*report, publication));
     return ExitCode::Ok;
   }
-  world.out.write(report->pushed.str() + "\n");
+  machine.out.write(report->pushed.str() + "\n");
   for (const apimachinery::ObjectKey& key : publication.left_out)
-    world.events->info(fmt::format("left out: {}", key.display()));
-  world.events->info(report->was_there ? "it was there already, the same"
-                                       : plural(publication.objects.size(), "object"));
+    machine.events->info(fmt::format("left out: {}", key.display()));
+  machine.events->info(report->was_there ? "it was there already, the same"
+                                         : plural(publication.objects.size(), "object"));
   return ExitCode::Ok;
 }
 

@@ -80,26 +80,26 @@ Value to_value(const registry::PushReport& report, const Attached& attached) {
 }
 
 // The commit for the provenance. A package is published without one too, and the statement says nothing then.
-std::optional<registry::SourceCommit> commit_of(World& world, const Path& source,
+std::optional<registry::SourceCommit> commit_of(Machine& machine, const Path& source,
                                                 const registry::Fetched& package) {
   Result<std::optional<registry::SourceCommit>> found =
-      registry::source_commit(world.files, world.processes, source, package.content, world.context);
+      registry::source_commit(machine.files, machine.processes, source, package.content, machine.context);
   if (!found) {
-    world.events->warn(fmt::format("the provenance names no commit: {}", found.error().to_line()));
+    machine.events->warn(fmt::format("the provenance names no commit: {}", found.error().to_line()));
     return std::nullopt;
   }
   if (!*found)
-    world.events->warn(
+    machine.events->warn(
         fmt::format("the provenance names no commit: {} is in no git checkout", source.string()));
   else if (!(*found)->clean)
-    world.events->warn(
+    machine.events->warn(
         fmt::format("the provenance names no commit: files of {} are not those of commit {}, and it says so",
                     source.string(), (*found)->commit));
   return *std::move(found);
 }
 
 // The documents that the flags ask for; found out before anything is sent.
-Result<action::DocumentOptions> document_options(const Invocation& invocation, World& world,
+Result<action::DocumentOptions> document_options(const Invocation& invocation, Machine& machine,
                                                  package::Renderer& renderer,
                                                  const registry::Fetched& package, const Path& source,
                                                  const oci::Reference& destination) {
@@ -107,22 +107,22 @@ Result<action::DocumentOptions> document_options(const Invocation& invocation, W
   if (invocation.enabled("sbom")) options.kinds.insert(oci::DocumentKind::Sbom);
   if (invocation.enabled("provenance")) options.kinds.insert(oci::DocumentKind::Provenance);
   if (options.kinds.empty()) return options;
-  options.tool_version = world.build.version;
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  const package::EngineStore engines(paths.engines, world.build.engines);
-  MIST_TRY(options.parts, action::package_parts(renderer, engines, package, destination, world.context));
-  if (invocation.enabled("provenance")) options.commit = commit_of(world, source, package);
+  options.tool_version = machine.build.version;
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  const package::EngineStore engines(paths.engines, machine.build.engines);
+  MIST_TRY(options.parts, action::package_parts(renderer, engines, package, destination, machine.context));
+  if (invocation.enabled("provenance")) options.commit = commit_of(machine, source, package);
   return options;
 }
 
-void say(World& world, const action::PushedDocument& document) {
+void say(Machine& machine, const action::PushedDocument& document) {
   const std::string_view name = document.kind == oci::DocumentKind::Sbom ? "SBOM" : "provenance";
   const std::string signer = document.kind == oci::DocumentKind::Sbom ? std::string()
                              : document.identity
                                  ? fmt::format(", signed by {}", identity_text(*document.identity))
                              : document.key.empty() ? ", not signed"
                                                     : fmt::format(", signed with key {}", document.key);
-  world.events->info(fmt::format(
+  machine.events->info(fmt::format(
       "{}{} {}{}", name,
       document.was_there ? " was attached already:" : " attached:", document.manifest.str(), signer));
 }
@@ -132,21 +132,22 @@ struct SignedAhead {
   registry::SignatureBundle signature;
   std::vector<action::MadeDocument> documents;
 };
-Result<SignedAhead> sign_ahead(World& world, registry::OciClient& client, const action::PreparedPush& push,
-                               action::DocumentOptions documents, const registry::StatementSigner& signer) {
+Result<SignedAhead> sign_ahead(Machine& machine, registry::OciClient& client,
+                               const action::PreparedPush& push, action::DocumentOptions documents,
+                               const registry::StatementSigner& signer) {
   const oci::Reference& to = push.destination;
-  Activity activity(*world.events, fmt::format("signing {}", to.str()));
+  Activity activity(*machine.events, fmt::format("signing {}", to.str()));
   const auto sign = [&]() -> Result<SignedAhead> {
     MIST_TRY(const std::optional<crypto::Digest> there,
-             client.find_digest(to.repository, to.digest->str(), world.context));
+             client.find_digest(to.repository, to.digest->str(), machine.context));
     documents.is_new = !there;
     documents.signer = signer;
     MIST_TRY(registry::SignatureBundle signature,
              registry::sign_as_bundle(client, to.repository,
                                       oci::descriptor_of(oci::kManifestType, push.artifact.manifest), signer,
-                                      {.is_new = documents.is_new}, world.context));
+                                      {.is_new = documents.is_new}, machine.context));
     MIST_TRY(std::vector<action::MadeDocument> made,
-             action::make_documents(client, to, push.artifact.manifest, documents, world.context));
+             action::make_documents(client, to, push.artifact.manifest, documents, machine.context));
     return SignedAhead{std::move(signature), std::move(made)};
   };
   Result<SignedAhead> ahead = sign();
@@ -154,60 +155,60 @@ Result<SignedAhead> sign_ahead(World& world, registry::OciClient& client, const 
   return ahead;
 }
 
-Result<registry::PushReport> send_package(World& world, registry::OciClient& client,
+Result<registry::PushReport> send_package(Machine& machine, registry::OciClient& client,
                                           const action::PreparedPush& push, registry::Overwrite overwrite) {
   const oci::Reference& to = push.destination;
-  Activity activity(*world.events, fmt::format("pushing to {}", to.str()));
+  Activity activity(*machine.events, fmt::format("pushing to {}", to.str()));
   Result<registry::PushReport> pushed =
-      registry::push_artifact(client, to, push.artifact, overwrite, world.context)
+      registry::push_artifact(client, to, push.artifact, overwrite, machine.context)
           .in(fmt::format("while pushing to {}", to.str()));
   if (!pushed) activity.fail();
   return pushed;
 }
 
 // After the package, with what was signed ahead.
-Result<Attached> attach_all(World& world, registry::OciClient& client, const registry::PushReport& report,
+Result<Attached> attach_all(Machine& machine, registry::OciClient& client, const registry::PushReport& report,
                             SignedAhead ahead, const trust::Identity& identity) {
   Attached attached{.identity = identity};
   const oci::Reference& pushed = report.pushed;
   if (ahead.signature.artifact) {
     MIST_TRY([[maybe_unused]] const bool was_there,
              registry::attach_document(client, pushed.repository, *pushed.digest, *ahead.signature.artifact,
-                                       world.context)
+                                       machine.context)
                  .in(fmt::format("while attaching the signature to {}", pushed.str())));
   }
-  say_signed(world, identity, !ahead.signature.artifact.has_value());
+  say_signed(machine, identity, !ahead.signature.artifact.has_value());
   MIST_TRY(attached.documents,
-           action::attach_documents(client, pushed, std::move(ahead.documents), world.context));
+           action::attach_documents(client, pushed, std::move(ahead.documents), machine.context));
   return attached;
 }
 
 // With a key, or without a signature.
-Result<Attached> sign_and_attach(World& world, registry::OciClient& client,
+Result<Attached> sign_and_attach(Machine& machine, registry::OciClient& client,
                                  const registry::PushReport& report, const action::PreparedPush& push,
                                  const std::optional<crypto::PrivateKey>& key,
                                  action::DocumentOptions documents) {
   Attached attached;
   if (key) {
-    MIST_TRY(attached.signature, sign_reference(world, client, report.pushed, *key));
+    MIST_TRY(attached.signature, sign_reference(machine, client, report.pushed, *key));
     documents.signer = registry::key_signer(*key);
   }
   if (documents.kinds.empty()) return attached;
   MIST_TRY(std::vector<action::MadeDocument> made,
-           action::make_documents(client, report.pushed, push.artifact.manifest, documents, world.context));
+           action::make_documents(client, report.pushed, push.artifact.manifest, documents, machine.context));
   MIST_TRY(attached.documents,
-           action::attach_documents(client, report.pushed, std::move(made), world.context));
+           action::attach_documents(client, report.pushed, std::move(made), machine.context));
   return attached;
 }
 
 // Of a packed chart, as `helm push` takes it along; empty: there is none.
-Result<std::string> provenance_beside(World& world, const Path& source) {
+Result<std::string> provenance_beside(Machine& machine, const Path& source) {
   const Path file = source.string() + std::string(trust::kProvenanceEnding);
-  if (source.extension() != ".tgz" || !world.files.exists(file)) return std::string();
-  return world.files.read(file, trust::kMaxProvenanceBytes);
+  if (source.extension() != ".tgz" || !machine.files.exists(file)) return std::string();
+  return machine.files.read(file, trust::kMaxProvenanceBytes);
 }
 
-Result<ExitCode> run_push(const Invocation& invocation, World& world) {
+Result<ExitCode> run_push(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference destination,
            oci::Reference::parse_destination(invocation.argument("DESTINATION")));
   if (!destination.range.empty() || destination.digest)
@@ -217,48 +218,49 @@ Result<ExitCode> run_push(const Invocation& invocation, World& world) {
     return error(ErrorKind::Usage, "--sign and --keyless exclude each other")
         .with_hint("push with one of them, and add the other signature with mistctl sign");
   // Before anything is sent: the password may be wrong, a token too old.
-  MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, world));
+  MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, machine));
   std::optional<crypto::PrivateKey> key;
   if (invocation.has("sign")) {
-    MIST_TRY(key, read_signing_key(invocation, world, invocation.text("sign")));
+    MIST_TRY(key, read_signing_key(invocation, machine, invocation.text("sign")));
   }
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   const Path source = std::filesystem::absolute(invocation.argument("SOURCE")).lexically_normal();
   MIST_TRY(const registry::Fetched package,
-           registries.fetch(registry::PackageRef(registry::LocalRef{source}), world.context));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+           registries.fetch(registry::PackageRef(registry::LocalRef{source}), machine.context));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
   MIST_TRY(action::DocumentOptions documents,
-           document_options(invocation, world, *renderer, package, source, destination));
-  MIST_TRY(const std::string provenance, provenance_beside(world, source));
+           document_options(invocation, machine, *renderer, package, source, destination));
+  MIST_TRY(const std::string provenance, provenance_beside(machine, source));
   MIST_TRY(const action::PreparedPush prepared,
-           action::prepare_push(*renderer, package, destination, provenance, world.context));
+           action::prepare_push(*renderer, package, destination, provenance, machine.context));
   const oci::Reference& to = prepared.destination;
   const registry::Overwrite overwrite =
       invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No;
   // A version that can't be published needs no certificate.
   if (plan)
-    MIST_TRY_VOID(registry::is_published(*client, to.repository, to.tag, *to.digest, overwrite, world.context)
-                      .in(fmt::format("while pushing to {}", to.str())));
-  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, world));
+    MIST_TRY_VOID(
+        registry::is_published(*client, to.repository, to.tag, *to.digest, overwrite, machine.context)
+            .in(fmt::format("while pushing to {}", to.str())));
+  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, machine));
   std::optional<SignedAhead> ahead;
   if (keyless) {
-    MIST_TRY(ahead, sign_ahead(world, *client, prepared, documents, keyless->signer()));
+    MIST_TRY(ahead, sign_ahead(machine, *client, prepared, documents, keyless->signer()));
   }
-  MIST_TRY(const registry::PushReport report, send_package(world, *client, prepared, overwrite));
+  MIST_TRY(const registry::PushReport report, send_package(machine, *client, prepared, overwrite));
   MIST_TRY(const Attached attached,
-           ahead ? attach_all(world, *client, report, *std::move(ahead), keyless->identity())
-                 : sign_and_attach(world, *client, report, prepared, key, std::move(documents)));
-  for (const action::PushedDocument& each : attached.documents) say(world, each);
+           ahead ? attach_all(machine, *client, report, *std::move(ahead), keyless->identity())
+                 : sign_and_attach(machine, *client, report, prepared, key, std::move(documents)));
+  for (const action::PushedDocument& each : attached.documents) say(machine, each);
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
-    print_value(world, format, to_value(report, attached));
+    print_value(machine, format, to_value(report, attached));
     return ExitCode::Ok;
   }
-  world.out.write(report.pushed.str() + "\n");
-  world.events->info(report.was_there ? "it was there already, the same"
-                                      : fmt::format("{} bytes", report.bytes));
+  machine.out.write(report.pushed.str() + "\n");
+  machine.events->info(report.was_there ? "it was there already, the same"
+                                        : fmt::format("{} bytes", report.bytes));
   return ExitCode::Ok;
 }
 
@@ -285,30 +287,30 @@ constexpr Example kPullExamples[] = {
 
 // Under --verify only what the keyring signed.
 Result<registry::Fetched> pulled(const registry::PackageRef& wanted, registry::Registries& registries,
-                                 const Invocation& invocation, World& world) {
-  MIST_TRY(const std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, world));
-  if (keyring == nullptr) return registries.fetch(wanted, world.context);
-  MIST_TRY(registry::VerifiedPackage verified, registries.fetch_verified(wanted, keyring, world.context));
+                                 const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, machine));
+  if (keyring == nullptr) return registries.fetch(wanted, machine.context);
+  MIST_TRY(registry::VerifiedPackage verified, registries.fetch_verified(wanted, keyring, machine.context));
   MIST_TRY_VOID(std::move(verified.verdict.judged));
-  world.events->info(fmt::format("signed by {}", trust::signers_text(verified.verdict.proofs)));
+  machine.events->info(fmt::format("signed by {}", trust::signers_text(verified.verdict.proofs)));
   return std::move(verified.package);
 }
 
-Result<ExitCode> run_pull(const Invocation& invocation, World& world) {
+Result<ExitCode> run_pull(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   MIST_TRY(const registry::Fetched package,
-           pulled(registry::PackageRef(wanted), registries, invocation, world));
+           pulled(registry::PackageRef(wanted), registries, invocation, machine));
   const auto& reference = std::get<oci::Reference>(package.resolved.form());
   const Path file = invocation.text("output");
-  MIST_TRY(const bool to_stdout, takes_stdout(world, file));
-  MIST_TRY(const action::SavedPackage saved, action::save_package(world.files, package, reference, file));
-  if (!to_stdout) world.out.write(saved.path.string() + "\n");
+  MIST_TRY(const bool to_stdout, takes_stdout(machine, file));
+  MIST_TRY(const action::SavedPackage saved, action::save_package(machine.files, package, reference, file));
+  if (!to_stdout) machine.out.write(saved.path.string() + "\n");
   if (!saved.left_out.empty())
-    world.events->warn(fmt::format("left out, because other programs would read them as configuration: {}",
-                                   join(saved.left_out, ", ")));
-  world.events->info(reference.str());
+    machine.events->warn(fmt::format("left out, because other programs would read them as configuration: {}",
+                                     join(saved.left_out, ", ")));
+  machine.events->info(reference.str());
   return ExitCode::Ok;
 }
 

@@ -54,45 +54,45 @@ std::string rebuild_words(const action::RebuildPlan& plan) {
   return words;
 }
 
-void print_report(const Invocation& invocation, World& world, const RecoverReport& report, bool dry) {
+void print_report(const Invocation& invocation, Machine& machine, const RecoverReport& report, bool dry) {
   const std::string name = report.id.name;
   if (!report.found.empty() && report.outcome != Recovered::Nothing)
-    world.out.write(fmt::format("{}: {}\n", name, escape_controls(report.found)));
+    machine.out.write(fmt::format("{}: {}\n", name, escape_controls(report.found)));
   switch (report.outcome) {
     case Recovered::Nothing:
-      world.out.write(fmt::format(
+      machine.out.write(fmt::format(
           "{} has nothing unfinished, at revision {}: there is nothing to recover (whether its objects are "
           "well is not asked: {} shows that)\n",
           name, report.revision, command_hint(invocation, "status", report.id)));
       return;
     case Recovered::Settled:
-      world.out.write(fmt::format("{} {} at revision {}\n", name, dry ? "would be settled" : "is settled",
-                                  report.revision));
+      machine.out.write(fmt::format("{} {} at revision {}\n", name, dry ? "would be settled" : "is settled",
+                                    report.revision));
       return;
     case Recovered::Finished:
-      print_deploy_report(invocation, world, *report.deployment, "is finished");
+      print_deploy_report(invocation, machine, *report.deployment, "is finished");
       return;
     case Recovered::Undone:
       print_deploy_report(
-          invocation, world, *report.deployment,
+          invocation, machine, *report.deployment,
           fmt::format("is back to v{}{},", report.deployment->restores, report.deployment->but_for_left()));
       return;
     case Recovered::Rebuilt:
-      world.out.write(fmt::format("{}{} {} at revision {}, with {}\n", rebuild_words(*report.rebuilt), name,
-                                  dry ? "would be recorded" : "is recorded", report.revision,
-                                  plural(report.rebuilt->revision.inventory.size(), "object")));
+      machine.out.write(fmt::format("{}{} {} at revision {}, with {}\n", rebuild_words(*report.rebuilt), name,
+                                    dry ? "would be recorded" : "is recorded", report.revision,
+                                    plural(report.rebuilt->revision.inventory.size(), "object")));
       return;
     case Recovered::Removed:
     case Recovered::Uninstalled:
-      world.out.write(view::uninstall_text(
+      machine.out.write(view::uninstall_text(
           *report.removal, dry, report.outcome == Recovered::Removed ? "is removed" : "is uninstalled",
-          world.color_out));
+          machine.color_out));
       return;
   }
 }
 
-Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+Result<ExitCode> run_recover(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::RecoverOptions options{.undo = invocation.enabled("undo"), .deploy = deploy_options(invocation)};
   options.from_labels = invocation.enabled("from-labels");
@@ -103,24 +103,25 @@ Result<ExitCode> run_recover(const Invocation& invocation, World& world) {
   if (options.trust_record && !options.from_labels)
     return error(ErrorKind::Usage, "--trust-record needs --from-labels");
   options.agree = [&](const action::RebuildPlan& plan) {
-    if (!invocation.enabled("yes") && can_ask(world)) world.err.write(rebuild_words(plan));
+    if (!invocation.enabled("yes") && can_ask(machine)) machine.err.write(rebuild_words(plan));
     return confirm(
-        world, invocation,
+        machine, invocation,
         fmt::format("Record {} as revision v{} of {}?", plural(plan.revision.inventory.size(), "object"),
                     plan.revision.number, id.display()));
   };
   options.approve = [&](const action::UninstallPlan& plan) {
-    for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
-    return confirm(world, invocation,
+    for (const std::string& words : plan.containers.warnings(plan.removals)) machine.events->warn(words);
+    return confirm(machine, invocation,
                    fmt::format("Delete {} that the first install of {} made?",
                                plural(plan.deletes(), "object"), id.display()));
   };
-  MIST_TRY(const RecoverReport report, action::recover(cluster.environment, id, options, world.context));
+  MIST_TRY(const RecoverReport report, action::recover(cluster.environment, id, options, machine.context));
   const bool dry = options.deploy.dry_run != action::DryRun::No;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::recover_value(report, world.clock.steady_now() - world.began, dry));
+    print_value(machine, format,
+                view::recover_value(report, machine.clock.steady_now() - machine.began, dry));
   else
-    print_report(invocation, world, report, dry);
+    print_report(invocation, machine, report, dry);
   return report.deployment ? exit_code_of(*report.deployment) : ExitCode::Ok;
 }
 

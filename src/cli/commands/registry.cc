@@ -14,8 +14,8 @@ namespace {
 
 using encoding::Value;
 
-Result<std::unique_ptr<registry::Registries>> open(const Invocation& invocation, World& world) {
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+Result<std::unique_ptr<registry::Registries>> open(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   return std::make_unique<registry::Registries>(std::move(access));
 }
 
@@ -55,7 +55,7 @@ constexpr Example kAddExamples[] = {
      "charts/postgresql:^15 is the newest 15 of that chart repository"},
 };
 
-Result<ExitCode> run_add(const Invocation& invocation, World& world) {
+Result<ExitCode> run_add(const Invocation& invocation, Machine& machine) {
   const bool git = invocation.has("git"), directory = invocation.has("directory"),
              oci = invocation.has("oci"), helm = invocation.has("helm");
   const int places = int{git} + int{directory} + int{oci} + int{helm};
@@ -66,26 +66,27 @@ Result<ExitCode> run_add(const Invocation& invocation, World& world) {
                      : "mistctl registry add needs --git URL, --directory PATH, --oci URL or --helm URL")
         .with_hint("mistctl registry add NAME -g URL, -d PATH, --oci URL, or --helm URL");
   const std::string name = invocation.argument("NAME");
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   if (oci) {
-    MIST_TRY_VOID(registries->add(registry::registry_with_oci(name, invocation.text("oci")), world.context));
-    world.events->info(fmt::format("registry {} added", name));
+    MIST_TRY_VOID(
+        registries->add(registry::registry_with_oci(name, invocation.text("oci")), machine.context));
+    machine.events->info(fmt::format("registry {} added", name));
     return ExitCode::Ok;
   }
   if (helm) {
     MIST_TRY_VOID(
-        registries->add(registry::registry_with_helm(name, invocation.text("helm")), world.context));
-    world.events->info(fmt::format("registry {} added", name));
-    world.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
+        registries->add(registry::registry_with_helm(name, invocation.text("helm")), machine.context));
+    machine.events->info(fmt::format("registry {} added", name));
+    machine.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
     return ExitCode::Ok;
   }
   MIST_TRY_VOID(registries->add(
       git ? registry::registry_with_git(name, invocation.text("git"))
           : registry::registry_with_directory(
                 name, std::filesystem::absolute(invocation.text("directory")).lexically_normal().string()),
-      world.context));
-  world.events->info(fmt::format("registry {} added", name));
-  if (git) world.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
+      machine.context));
+  machine.events->info(fmt::format("registry {} added", name));
+  if (git) machine.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
   return ExitCode::Ok;
 }
 
@@ -100,8 +101,8 @@ std::string_view kind_of(const config::Remote& remote) {
   return "directory";
 }
 
-Result<ExitCode> run_list(const Invocation& invocation, World& world) {
-  MIST_TRY(const auto registries, open(invocation, world));
+Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(const std::vector<config::Registry> list, registries->list());
   const OutputFormat format = output_format(invocation);
   Table table({"NAME", "KIND", "PLACE"});
@@ -114,21 +115,21 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
         Value::object({{"name", Value(each.name)}, {"kind", Value(kind)}, {"place", Value(place)}}));
   }
   if (format != OutputFormat::Table)
-    print_value(world, format, Value::object({{"registries", std::move(items)}}));
+    print_value(machine, format, Value::object({{"registries", std::move(items)}}));
   else if (table.empty())
-    world.events->info("no registry is configured; mistctl registry add NAME -g URL adds one");
+    machine.events->info("no registry is configured; mistctl registry add NAME -g URL adds one");
   else
-    world.out.write(table.render(world.color_out));
+    machine.out.write(table.render(machine.color_out));
   return ExitCode::Ok;
 }
 
 // remove
 
-Result<ExitCode> run_remove(const Invocation& invocation, World& world) {
+Result<ExitCode> run_remove(const Invocation& invocation, Machine& machine) {
   const std::string name = invocation.argument("NAME");
-  MIST_TRY(const auto registries, open(invocation, world));
-  MIST_TRY_VOID(registries->remove(name, world.context));
-  world.events->info(fmt::format("registry {} removed", name));
+  MIST_TRY(const auto registries, open(invocation, machine));
+  MIST_TRY_VOID(registries->remove(name, machine.context));
+  machine.events->info(fmt::format("registry {} removed", name));
   return ExitCode::Ok;
 }
 
@@ -175,32 +176,32 @@ Result<std::vector<std::string>> names_to_update(const Invocation& invocation,
 }
 
 // Of an OCI registry there is nothing here but its index.
-Status read_oci_index(const std::string& name, registry::Registries& registries, World& world) {
+Status read_oci_index(const std::string& name, registry::Registries& registries, Machine& machine) {
   MIST_TRY(const std::vector<config::Registry> list, registries.list());
   const auto registry = std::ranges::find(list, name, &config::Registry::name);
   if (registry == list.end() || !std::holds_alternative<config::OciSource>(registry->remote().source))
     return {};
-  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Paths paths, paths_of(machine));
   Status read =
-      action::refresh_index({world.files, world.clock, *world.events, registries, paths.search_index()},
-                            *registry, action::Freshness::Ask, world.context);
+      action::refresh_index({machine.files, machine.clock, *machine.events, registries, paths.search_index()},
+                            *registry, action::Freshness::Ask, machine.context);
   if (read || read.error().kind != ErrorKind::NotFound) return read;
-  world.events->warn(fmt::format("{}; {}", read.error().message, read.error().hint));
+  machine.events->warn(fmt::format("{}; {}", read.error().message, read.error().hint));
   return {};
 }
 
-Result<ExitCode> run_update(const Invocation& invocation, World& world) {
+Result<ExitCode> run_update(const Invocation& invocation, Machine& machine) {
   const auto changed = invocation.enabled("accept-changed") ? registry::ChangedVersions::Accept
                                                             : registry::ChangedVersions::Refuse;
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(const std::vector<std::string> names, names_to_update(invocation, *registries));
   Table table({"NAME", "COMMIT", "CHANGE", "PACKAGES", "VERSIONS"});
   Value items{Value::Array{}};
   std::vector<Error> failures;
   for (const std::string& name : names) {
-    auto report = registries->update(name, world.context, changed);
+    auto report = registries->update(name, machine.context, changed);
     if (report.ok())
-      if (Status read = read_oci_index(name, *registries, world); !read) report = std::move(read).error();
+      if (Status read = read_oci_index(name, *registries, machine); !read) report = std::move(read).error();
     if (!report.ok()) {
       failures.push_back(std::move(report).error());
       if (failures.back().kind == ErrorKind::Cancelled) return std::move(failures.back());
@@ -215,11 +216,11 @@ Result<ExitCode> run_update(const Invocation& invocation, World& world) {
   }
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table)
-    print_value(world, format, Value::object({{"registries", std::move(items)}}));
+    print_value(machine, format, Value::object({{"registries", std::move(items)}}));
   else if (!table.empty())
-    world.out.write(table.render(world.color_out));
+    machine.out.write(table.render(machine.color_out));
   if (failures.empty()) return ExitCode::Ok;
-  for (std::size_t i = 1; i < failures.size(); ++i) world.events->warn(failures[i].to_line());
+  for (std::size_t i = 1; i < failures.size(); ++i) machine.events->warn(failures[i].to_line());
   return std::move(failures.front());
 }
 

@@ -24,8 +24,8 @@ registry::Overwrite overwrite_of(const Invocation& invocation) {
   return invocation.enabled(kOverwriteFlag.name) ? registry::Overwrite::Yes : registry::Overwrite::No;
 }
 
-Result<std::unique_ptr<registry::Registries>> open(const Invocation& invocation, World& world) {
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+Result<std::unique_ptr<registry::Registries>> open(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   return std::make_unique<registry::Registries>(std::move(access));
 }
 
@@ -50,29 +50,29 @@ constexpr Example kTagsExamples[] = {
     {"mistctl registry tags 'oci://registry.example/team/shop:^1.4'", "Those that a range allows"},
 };
 
-Result<ExitCode> run_tags(const Invocation& invocation, World& world) {
+Result<ExitCode> run_tags(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse_destination(invocation.argument("REPOSITORY")));
   if (!wanted.tag.empty() || wanted.digest)
     return error(ErrorKind::Usage, "{} is one artifact, not a repository", wanted.str())
         .with_hint(wanted.repository.str());
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
   MIST_TRY(const std::vector<registry::Tag> tags,
-           registry::list_tags(*client, wanted.repository, wanted.range, world.context));
+           registry::list_tags(*client, wanted.repository, wanted.range, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array items;
     for (const registry::Tag& tag : tags)
       items.push_back(
           Value::object({{"tag", tag.name}, {"version", tag.version ? Value(*tag.version) : Value()}}));
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"repository", wanted.repository.str()}, {"tags", Value(std::move(items))}}));
     return ExitCode::Ok;
   }
-  for (const registry::Tag& tag : tags) world.out.write(escape_controls(tag.name) + "\n");
+  for (const registry::Tag& tag : tags) machine.out.write(escape_controls(tag.name) + "\n");
   if (tags.empty())
-    world.events->info(wanted.range.empty()
-                           ? fmt::format("{} has no tags", wanted.repository.str())
-                           : fmt::format("no version of {} is in {}", wanted.repository.str(), wanted.range));
+    machine.events->info(wanted.range.empty() ? fmt::format("{} has no tags", wanted.repository.str())
+                                              : fmt::format("no version of {} is in {}",
+                                                            wanted.repository.str(), wanted.range));
   return ExitCode::Ok;
 }
 
@@ -122,32 +122,33 @@ std::string words_of(const registry::CopyReport& report) {
 // `wanted`: nothing of a source that is a layout.
 Result<registry::CopyReport> copy(registry::OciClient& client, const std::string& source,
                                   const std::optional<oci::Reference>& wanted, oci::Reference destination,
-                                  const registry::CopyOptions& options, World& world) {
+                                  const registry::CopyOptions& options, Machine& machine) {
   if (!wanted) {
     MIST_TRY(const registry::LayoutArtifact file,
-             registry::open_layout_artifact(world.files, source, destination));
-    return registry::copy_artifact(*file.layout, client, file.reference, destination, options, world.context);
+             registry::open_layout_artifact(machine.files, source, destination));
+    return registry::copy_artifact(*file.layout, client, file.reference, destination, options,
+                                   machine.context);
   }
-  MIST_TRY(const oci::Reference tagged, registry::with_tag(client, *wanted, world.context));
-  return registry::copy_artifact(client, client, tagged, destination, options, world.context);
+  MIST_TRY(const oci::Reference tagged, registry::with_tag(client, *wanted, machine.context));
+  return registry::copy_artifact(client, client, tagged, destination, options, machine.context);
 }
 
-Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
+Result<ExitCode> run_copy(const Invocation& invocation, Machine& machine) {
   const std::string source = invocation.argument("SOURCE");
   std::optional<oci::Reference> wanted;
   if (!registry::names_layout(source)) {
     MIST_TRY(wanted, oci::Reference::parse(source));
   }
   MIST_TRY(const oci::Reference destination, destination_in(invocation.argument("DESTINATION")));
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
-  Activity activity(*world.events,
+  Activity activity(*machine.events,
                     fmt::format("copying {} to {}", escape_controls(source), destination.str()));
   const registry::CopyOptions options{.overwrite = overwrite_of(invocation),
                                       .referrers = invocation.enabled(kReferrersFlag.name)
                                                        ? registry::Referrers::Yes
                                                        : registry::Referrers::No};
-  const Result<registry::CopyReport> report = copy(*client, source, wanted, destination, options, world);
+  const Result<registry::CopyReport> report = copy(*client, source, wanted, destination, options, machine);
   if (!report) {
     activity.fail();
     return report.error();
@@ -155,11 +156,11 @@ Result<ExitCode> run_copy(const Invocation& invocation, World& world) {
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value value = copy_report_value(*report);
     if (!wanted) value.set("from", fmt::format("{}@{}", source, report->to.digest->str()));
-    print_value(world, format, value);
+    print_value(machine, format, value);
     return ExitCode::Ok;
   }
-  world.out.write(report->to.str() + "\n");
-  world.events->info(words_of(*report));
+  machine.out.write(report->to.str() + "\n");
+  machine.events->info(words_of(*report));
   return ExitCode::Ok;
 }
 
@@ -177,16 +178,16 @@ constexpr Example kTagExamples[] = {
     {"mistctl registry tag oci://registry.example/team/shop:1.4.0 prod", "The tag prod is 1.4.0 from now on"},
 };
 
-Result<ExitCode> run_tag(const Invocation& invocation, World& world) {
+Result<ExitCode> run_tag(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
   MIST_TRY(const std::string tag, registry::parse_tag(invocation.argument("TAG")));
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
-  MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, world.context));
+  MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, machine.context));
   MIST_TRY(const registry::TagReport report,
-           registry::tag_artifact(*client, source, tag, overwrite_of(invocation), world.context));
+           registry::tag_artifact(*client, source, tag, overwrite_of(invocation), machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"reference", report.tagged.str()},
                                {"tag", report.tagged.tag},
                                {"digest", digest_value(report.tagged)},
@@ -194,11 +195,11 @@ Result<ExitCode> run_tag(const Invocation& invocation, World& world) {
                                {"wasThere", report.was_there}}));
     return ExitCode::Ok;
   }
-  world.out.write(report.tagged.str() + "\n");
+  machine.out.write(report.tagged.str() + "\n");
   if (report.was_there)
-    world.events->info("it had that tag already");
+    machine.events->info("it had that tag already");
   else if (report.before)
-    world.events->info(fmt::format("{} was {} before", report.tagged.tag, report.before->str()));
+    machine.events->info(fmt::format("{} was {} before", report.tagged.tag, report.before->str()));
   return ExitCode::Ok;
 }
 
@@ -215,7 +216,7 @@ constexpr Example kDeleteExamples[] = {
     {"mistctl registry delete oci://registry.example/deploy/shop:pr-17", "Asks first"},
 };
 
-Result<ExitCode> run_delete(const Invocation& invocation, World& world) {
+Result<ExitCode> run_delete(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
   if (!wanted.range.empty())
     return error(ErrorKind::Usage, "{} may be several", wanted.str())
@@ -223,21 +224,21 @@ Result<ExitCode> run_delete(const Invocation& invocation, World& world) {
   if (!wanted.tag.empty() && wanted.digest)
     return error(ErrorKind::Usage, "{} names a tag and a manifest", wanted.str())
         .with_hint("leave out the digest to remove only the tag, or the tag to remove the manifest");
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
-  MIST_TRY(const oci::Reference found, registry::find_to_delete(*client, wanted, world.context));
+  MIST_TRY(const oci::Reference found, registry::find_to_delete(*client, wanted, machine.context));
   const std::string question =
       wanted.tag.empty() ? fmt::format("Delete {} with all of its tags?", found.str())
                          : fmt::format("Delete the tag {} of {}?", wanted.tag, wanted.repository.str());
-  MIST_TRY(const bool yes, confirm(world, invocation, question));
+  MIST_TRY(const bool yes, confirm(machine, invocation, question));
   if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
-  MIST_TRY_VOID(registry::delete_artifact(*client, wanted, found, world.context));
+  MIST_TRY_VOID(registry::delete_artifact(*client, wanted, found, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object(
                     {{"reference", wanted.str()}, {"digest", found.digest ? digest_value(found) : Value()}}));
   else
-    world.events->info(fmt::format("{} deleted", wanted.str()));
+    machine.events->info(fmt::format("{} deleted", wanted.str()));
   return ExitCode::Ok;
 }
 
@@ -276,23 +277,23 @@ Result<registry::AttachedDocument> chosen_document(const std::vector<registry::A
       .with_hint(fmt::format("name one by its digest: {}", join(there, ", ")));
 }
 
-Result<ExitCode> run_attached(const Invocation& invocation, World& world) {
+Result<ExitCode> run_attached(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
-  MIST_TRY(const auto registries, open(invocation, world));
+  MIST_TRY(const auto registries, open(invocation, machine));
   MIST_TRY(registry::OciSource* const source, registries->oci_source());
-  MIST_TRY(oci::Reference reference, registry::with_tag(*source, wanted, world.context));
+  MIST_TRY(oci::Reference reference, registry::with_tag(*source, wanted, machine.context));
   if (!reference.digest) {
     MIST_TRY(const registry::RawManifest raw,
-             source->manifest(reference.repository, reference.tag, world.context));
+             source->manifest(reference.repository, reference.tag, machine.context));
     reference.digest = raw.digest;
   }
   MIST_TRY(const std::vector<registry::AttachedDocument> documents,
-           registry::list_documents(*source, reference.repository, *reference.digest, world.context));
+           registry::list_documents(*source, reference.repository, *reference.digest, machine.context));
   MIST_TRY(const registry::AttachedDocument document,
            chosen_document(documents, invocation.argument("DOCUMENT"), reference.str()));
   MIST_TRY(const std::string bytes,
-           source->blob(reference.repository, document.document, oci::kMaxDocumentBytes, world.context));
-  world.out.write(world.out.is_terminal() ? escape_controls(bytes, true) : bytes);
+           source->blob(reference.repository, document.document, oci::kMaxDocumentBytes, machine.context));
+  machine.out.write(machine.out.is_terminal() ? escape_controls(bytes, true) : bytes);
   return ExitCode::Ok;
 }
 

@@ -15,12 +15,12 @@ namespace {
 
 using encoding::Value;
 
-Result<registry::MirrorSettings> open_settings(World& world) {
-  MIST_TRY(config::Paths paths, paths_of(world));
+Result<registry::MirrorSettings> open_settings(Machine& machine) {
+  MIST_TRY(config::Paths paths, paths_of(machine));
   std::error_code gone;
   Path here = std::filesystem::current_path(gone);
   if (gone) return error(ErrorKind::Internal, "the working directory can't be read: {}", gone.message());
-  return registry::MirrorSettings({world.files, *world.events, std::move(paths), std::move(here)});
+  return registry::MirrorSettings({machine.files, *machine.events, std::move(paths), std::move(here)});
 }
 
 std::string places_text(const std::vector<std::string>& places) {
@@ -56,19 +56,19 @@ constexpr Example kAddExamples[] = {
      "ghcr.io/team/shop is looked for at mirror.example/copies/ghcr.io/team/shop first"},
 };
 
-Result<ExitCode> run_add(const Invocation& invocation, World& world) {
+Result<ExitCode> run_add(const Invocation& invocation, Machine& machine) {
   const registry::MirrorSettings::Addition addition{
       .prefix = invocation.argument("REGISTRY"),
       .places = invocation.arguments("PLACE"),
       .only =
           invocation.has("mirrors-only") ? std::optional(invocation.enabled("mirrors-only")) : std::nullopt,
       .order = invocation.enabled("first") ? registry::MirrorOrder::First : registry::MirrorOrder::Last};
-  MIST_TRY(const registry::MirrorSettings settings, open_settings(world));
-  MIST_TRY(const config::Mirror mirror, settings.add(addition, world.context));
-  world.events->info(fmt::format("{} is read from {}{}", mirror.prefix, places_text(mirror.places),
-                                 mirror.only ? " only" : " first"));
+  MIST_TRY(const registry::MirrorSettings settings, open_settings(machine));
+  MIST_TRY(const config::Mirror mirror, settings.add(addition, machine.context));
+  machine.events->info(fmt::format("{} is read from {}{}", mirror.prefix, places_text(mirror.places),
+                                   mirror.only ? " only" : " first"));
   for (const registry::OciPlace& each : settings.missing_layouts(mirror))
-    world.events->warn(fmt::format("{} isn't there now", escape_controls(each.str())));
+    machine.events->warn(fmt::format("{} isn't there now", escape_controls(each.str())));
   return ExitCode::Ok;
 }
 
@@ -82,8 +82,8 @@ Value to_value(const config::Mirror& mirror) {
   return Value::object({{"prefix", mirror.prefix}, {"places", std::move(places)}, {"only", mirror.only}});
 }
 
-Result<ExitCode> run_list(const Invocation& invocation, World& world) {
-  MIST_TRY(const registry::MirrorSettings settings, open_settings(world));
+Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const registry::MirrorSettings settings, open_settings(machine));
   MIST_TRY(const std::vector<config::Mirror> mirrors, settings.list());
   const OutputFormat format = output_format(invocation);
   Table table({"REGISTRY", "ITSELF", "PLACE"});
@@ -95,11 +95,11 @@ Result<ExitCode> run_list(const Invocation& invocation, World& world) {
     items.push_back(to_value(mirror));
   }
   if (format != OutputFormat::Table)
-    print_value(world, format, Value::object({{"mirrors", std::move(items)}}));
+    print_value(machine, format, Value::object({{"mirrors", std::move(items)}}));
   else if (table.empty())
-    world.events->info("no mirror is configured; mistctl registry mirror add REGISTRY PLACE adds one");
+    machine.events->info("no mirror is configured; mistctl registry mirror add REGISTRY PLACE adds one");
   else
-    world.out.write(table.render(world.color_out));
+    machine.out.write(table.render(machine.color_out));
   return ExitCode::Ok;
 }
 
@@ -113,11 +113,11 @@ constexpr Argument kRemoveArguments[] = {
      .completion = Completion::Mirror},
 };
 
-Result<ExitCode> run_remove(const Invocation& invocation, World& world) {
-  MIST_TRY(const registry::MirrorSettings settings, open_settings(world));
+Result<ExitCode> run_remove(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const registry::MirrorSettings settings, open_settings(machine));
   MIST_TRY(const config::Mirror removed,
-           settings.remove(invocation.argument("REGISTRY"), invocation.arguments("PLACE"), world.context));
-  world.events->info(
+           settings.remove(invocation.argument("REGISTRY"), invocation.arguments("PLACE"), machine.context));
+  machine.events->info(
       fmt::format("{} is no longer read from {}", removed.prefix, places_text(removed.places)));
   return ExitCode::Ok;
 }

@@ -33,18 +33,18 @@ constexpr Example kExamples[] = {
     {"mistctl rollback web --dry-run", "Only show what would happen"},
 };
 
-Result<ExitCode> run_rollback(const Invocation& invocation, World& world) {
+Result<ExitCode> run_rollback(const Invocation& invocation, Machine& machine) {
   std::optional<int> to;
   if (const std::string given = invocation.argument("REVISION"); !given.empty()) {
     MIST_TRY(to, revision_number(given));
   }
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  MIST_TRY(
-      const action::DeployReport report,
-      action::deploy(cluster.environment, id, action::rollback_intent(cluster.environment, to, world.context),
-                     deploy_options(invocation), world.context));
-  print_deploy_report(invocation, world, report,
+  MIST_TRY(const action::DeployReport report,
+           action::deploy(cluster.environment, id,
+                          action::rollback_intent(cluster.environment, to, machine.context),
+                          deploy_options(invocation), machine.context));
+  print_deploy_report(invocation, machine, report,
                       fmt::format("is rolled back to v{}{},", report.restores, report.but_for_left()));
   return exit_code_of(report);
 }

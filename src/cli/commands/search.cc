@@ -78,7 +78,7 @@ std::string nothing_fits(std::span<const std::string> words) {
   return "no package fits; mistctl search --refresh asks the registries for what is new";
 }
 
-Result<ExitCode> run_search(const Invocation& invocation, World& world) {
+Result<ExitCode> run_search(const Invocation& invocation, Machine& machine) {
   const search::Query query{
       .words = invocation.arguments("WORD"),
       .kinds = invocation.texts("kind"),
@@ -86,18 +86,18 @@ Result<ExitCode> run_search(const Invocation& invocation, World& world) {
       .maintainers = invocation.texts("maintainer"),
       .registries = invocation.texts("registry"),
       .limit = std::min(static_cast<std::size_t>(invocation.number("limit")), kMostHits)};
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   const Path database = access.paths.search_index();
   registry::Registries registries(std::move(access));
-  MIST_TRY(
-      const std::vector<action::FoundPackage> found,
-      action::search_packages(
-          {world.files, world.clock, *world.events, registries, database}, query,
-          invocation.enabled("refresh") ? action::Freshness::Ask : action::Freshness::Known, world.context));
+  MIST_TRY(const std::vector<action::FoundPackage> found,
+           action::search_packages(
+               {machine.files, machine.clock, *machine.events, registries, database}, query,
+               invocation.enabled("refresh") ? action::Freshness::Ask : action::Freshness::Known,
+               machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value items{Value::Array{}};
     for (const action::FoundPackage& each : found) items.push_back(to_value(each));
-    print_value(world, format, Value::object({{"packages", std::move(items)}}));
+    print_value(machine, format, Value::object({{"packages", std::move(items)}}));
     return ExitCode::Ok;
   }
   Table table({"PACKAGE", "VERSION", "DESCRIPTION"});
@@ -108,9 +108,9 @@ Result<ExitCode> run_search(const Invocation& invocation, World& world) {
                {entry.description.substr(0, entry.description.find('\n'))}});
   }
   if (table.empty())
-    world.events->info(nothing_fits(query.words));
+    machine.events->info(nothing_fits(query.words));
   else
-    world.out.write(table.render(world.color_out));
+    machine.out.write(table.render(machine.color_out));
   return ExitCode::Ok;
 }
 
@@ -144,19 +144,19 @@ struct IndexPlace {
 };
 
 // Of an index that can't be read, nothing is taken.
-Result<std::vector<search::Entry>> entries_before(const IndexPlace& place, const Path& file, World& world,
+Result<std::vector<search::Entry>> entries_before(const IndexPlace& place, const Path& file, Machine& machine,
                                                   registry::Registries& registries) {
   std::vector<search::Entry> entries;
   if (!place.is_oci) {
-    const Result<std::string> text = world.files.read(file, search::kMostIndexBytes);
+    const Result<std::string> text = machine.files.read(file, search::kMostIndexBytes);
     if (!text) return entries;
     Result<search::Index> index = search::parse_index(*text, file.string());
     if (index) return std::move(index->entries);
-    world.events->warn(fmt::format("{}; it is rebuilt", escape_controls(index.error().to_line())));
+    machine.events->warn(fmt::format("{}; it is rebuilt", escape_controls(index.error().to_line())));
     return entries;
   }
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
-  Result<action::FetchedIndex> fetched = action::fetch_index(*client, place.text, {}, world.context);
+  Result<action::FetchedIndex> fetched = action::fetch_index(*client, place.text, {}, machine.context);
   if (!fetched && (fetched.error().kind == ErrorKind::NotFound || fetched.error().kind == ErrorKind::Invalid))
     return entries;
   if (!fetched) return std::move(fetched).error();
@@ -165,7 +165,7 @@ Result<std::vector<search::Entry>> entries_before(const IndexPlace& place, const
   return entries;
 }
 
-Result<ExitCode> run_index(const Invocation& invocation, World& world) {
+Result<ExitCode> run_index(const Invocation& invocation, Machine& machine) {
   IndexPlace place{invocation.argument("PLACE"), false};
   place.is_oci = place.text.starts_with(oci::kScheme);
   if (place.is_oci) {
@@ -175,31 +175,31 @@ Result<ExitCode> run_index(const Invocation& invocation, World& world) {
     return error(ErrorKind::Usage, "--package goes with an OCI registry, and {} is a directory", place.text);
   const Path file = Path(place.text) / search::kIndexFile;
   // Its mirrors may lack versions that the registry itself has now.
-  MIST_TRY(registry::Registries::World access,
-           registries_world(invocation, world, registry::Mirrors::Ignore));
+  MIST_TRY(registry::Registries::Dependencies access,
+           registry_dependencies(invocation, machine, registry::Mirrors::Ignore));
   registry::Registries registries(std::move(access));
-  MIST_TRY(const auto packages, open_packages(invocation, world, registry::Mirrors::Ignore));
-  MIST_TRY(const auto renderer, open_renderer(invocation, world));
+  MIST_TRY(const auto packages, open_packages(invocation, machine, registry::Mirrors::Ignore));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   std::vector<search::Entry> before;
   if (!invocation.enabled("all")) {
-    MIST_TRY(before, entries_before(place, file, world, registries));
+    MIST_TRY(before, entries_before(place, file, machine, registries));
   }
-  const action::IndexWorld index_world{world.files, *world.events, *packages, *renderer};
+  const action::IndexDependencies index_dependencies{machine.files, *machine.events, *packages, *renderer};
   action::BuiltIndex built;
   std::string written;
   {
-    Activity activity(*world.events, fmt::format("indexing {}", place.text));
+    Activity activity(*machine.events, fmt::format("indexing {}", place.text));
     const auto build = [&]() -> Status {
       if (!place.is_oci) {
-        MIST_TRY(built, action::index_directory(index_world, place.text, before, world.context));
+        MIST_TRY(built, action::index_directory(index_dependencies, place.text, before, machine.context));
         written = file.string();
-        return world.files.write(file, search::to_index(built.entries), kUsersFile);
+        return machine.files.write(file, search::to_index(built.entries), kUsersFile);
       }
       MIST_TRY(registry::OciClient* const client, registries.oci_client());
-      MIST_TRY(built, action::index_oci(index_world, *client, place.text, invocation.texts("package"), before,
-                                        world.context));
+      MIST_TRY(built, action::index_oci(index_dependencies, *client, place.text, invocation.texts("package"),
+                                        before, machine.context));
       MIST_TRY(const registry::PushReport report,
-               action::push_index(*client, place.text, built.entries, world.context));
+               action::push_index(*client, place.text, built.entries, machine.context));
       written = report.pushed.str();
       return {};
     };
@@ -208,9 +208,9 @@ Result<ExitCode> run_index(const Invocation& invocation, World& world) {
       return std::move(status).error();
     }
   }
-  for (const std::string& each : built.left_out) world.events->warn(fmt::format("left out: {}", each));
+  for (const std::string& each : built.left_out) machine.events->warn(fmt::format("left out: {}", each));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"written", written},
                                {"packages", built.entries.size()},
                                {"read", built.read},
@@ -218,8 +218,8 @@ Result<ExitCode> run_index(const Invocation& invocation, World& world) {
                                {"leftOut", built.left_out.size()}}));
     return ExitCode::Ok;
   }
-  world.out.write(written + "\n");
-  world.events->info(
+  machine.out.write(written + "\n");
+  machine.events->info(
       fmt::format("{}, {} of them read now", plural(built.entries.size(), "package"), built.read));
   return ExitCode::Ok;
 }

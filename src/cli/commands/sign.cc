@@ -29,8 +29,9 @@ constexpr Argument kReferenceArgument[] = {
              "machine, for a registry in git",
      .completion = Completion::Package}};
 
-Result<std::unique_ptr<registry::Registries>> open_registries(const Invocation& invocation, World& world) {
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+Result<std::unique_ptr<registry::Registries>> open_registries(const Invocation& invocation,
+                                                              Machine& machine) {
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   return std::make_unique<registry::Registries>(std::move(access));
 }
 
@@ -81,13 +82,13 @@ bool is_local(const std::string& reference) {
 }
 
 Result<LocalPackage> local_package(const std::string& reference, registry::Registries& registries,
-                                   World& world) {
+                                   Machine& machine) {
   const Path path = std::filesystem::absolute(reference).lexically_normal();
   const Path clean = path.has_filename() ? path : path.parent_path();
   MIST_TRY(const registry::Fetched package,
-           registries.fetch(registry::PackageRef(registry::LocalRef{clean}), world.context, "yaml"));
+           registries.fetch(registry::PackageRef(registry::LocalRef{clean}), machine.context, "yaml"));
   // In git it leaves nothing out, so the bytes would be others there.
-  if (world.files.exists(clean / ".helmignore"))
+  if (machine.files.exists(clean / ".helmignore"))
     return error(ErrorKind::Invalid, "{} has a .helmignore, so it can't be signed for a registry in git",
                  clean.string())
         .with_hint("remove the file, and what it leaves out");
@@ -118,32 +119,32 @@ Value signature_value(const IdentityReport& report, const trust::Identity& ident
                         {"manifest", report.manifest.str()}});
 }
 
-Result<ExitCode> sign_local(const Invocation& invocation, World& world) {
+Result<ExitCode> sign_local(const Invocation& invocation, Machine& machine) {
   if (invocation.texts("key").size() != 1 || invocation.has("annotation") || invocation.enabled("keyless"))
     return error(ErrorKind::Usage, "a file is signed with one key of minisign's, without annotations")
         .with_hint("`minisign -G` makes such a key");
-  MIST_TRY(const auto registries, open_registries(invocation, world));
-  MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, world));
+  MIST_TRY(const auto registries, open_registries(invocation, machine));
+  MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, machine));
   MIST_TRY(const trust::MinisignKey key,
-           read_minisign_key(invocation, world, invocation.texts("key").front()));
-  MIST_TRY_VOID(
-      world.files.write(local.signature, key.sign(local.bytes, local.name, world.clock.now()), kUsersFile));
+           read_minisign_key(invocation, machine, invocation.texts("key").front()));
+  MIST_TRY_VOID(machine.files.write(local.signature, key.sign(local.bytes, local.name, machine.clock.now()),
+                                    kUsersFile));
   const std::string fingerprint = key.public_key().fingerprint().str();
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
     Value signatures{Value::Array{}};
     signatures.push_back(
         signature_value({.signed_reference = {}, .tag = local.signature.string(), .key = fingerprint}));
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"reference", local.name}, {"signatures", std::move(signatures)}}));
   } else {
-    world.out.write(local.signature.string() + "\n");
+    machine.out.write(local.signature.string() + "\n");
   }
   return ExitCode::Ok;
 }
 
-Result<ExitCode> run_sign(const Invocation& invocation, World& world) {
-  if (is_local(invocation.argument("REFERENCE"))) return sign_local(invocation, world);
+Result<ExitCode> run_sign(const Invocation& invocation, Machine& machine) {
+  if (is_local(invocation.argument("REFERENCE"))) return sign_local(invocation, machine);
   const std::vector<std::string> files = invocation.texts("key");
   if (files.empty() && !invocation.enabled("keyless"))
     return error(ErrorKind::Usage, "mistctl sign needs --key FILE or --keyless")
@@ -151,40 +152,40 @@ Result<ExitCode> run_sign(const Invocation& invocation, World& world) {
   MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
   MIST_TRY(const auto annotations, annotations_in(invocation));
   // Before anything is signed: a password may be wrong, a token too old.
-  MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, world));
+  MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, machine));
   std::vector<crypto::PrivateKey> keys;
   for (const std::string& file : files) {
-    MIST_TRY(crypto::PrivateKey key, read_signing_key(invocation, world, file));
+    MIST_TRY(crypto::PrivateKey key, read_signing_key(invocation, machine, file));
     keys.push_back(std::move(key));
   }
-  MIST_TRY(const auto registries, open_registries(invocation, world));
+  MIST_TRY(const auto registries, open_registries(invocation, machine));
   MIST_TRY(registry::OciClient* const client, registries->oci_client());
-  MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, machine.context));
   // Each signer signs the same manifest, wherever the tag points meanwhile.
   if (!exact.digest) {
-    MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
+    MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, machine.context));
     exact.digest = raw.digest;
   }
-  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, world));
+  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(plan, machine));
   Value signatures{Value::Array{}};
   std::string reference;
   if (keyless) {
     MIST_TRY(const IdentityReport report,
-             sign_reference(world, *client, exact, keyless->signer(), annotations));
+             sign_reference(machine, *client, exact, keyless->signer(), annotations));
     reference = report.signed_reference.str();
     signatures.push_back(signature_value(report, keyless->identity()));
   }
   for (const crypto::PrivateKey& key : keys) {
-    MIST_TRY(const registry::SignReport report, sign_reference(world, *client, exact, key, annotations));
+    MIST_TRY(const registry::SignReport report, sign_reference(machine, *client, exact, key, annotations));
     reference = report.signed_reference.str();
     signatures.push_back(signature_value(report));
   }
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table)
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"reference", reference}, {"signatures", std::move(signatures)}}));
   else
-    world.out.write(reference + "\n");
+    machine.out.write(reference + "\n");
   return ExitCode::Ok;
 }
 
@@ -238,10 +239,10 @@ constexpr Example kVerifyExamples[] = {
     {"mistctl verify oci://registry.example/team/shop:1.4.0", "Its signers, and whether they suffice here"},
 };
 
-Result<std::vector<trust::TrustedKey>> keys_in(const Invocation& invocation, World& world) {
+Result<std::vector<trust::TrustedKey>> keys_in(const Invocation& invocation, Machine& machine) {
   std::vector<trust::TrustedKey> keys;
   for (const std::string& file : invocation.texts("key")) {
-    MIST_TRY(const std::string text, world.files.read(file, kMostPublicKey));
+    MIST_TRY(const std::string text, machine.files.read(file, kMostPublicKey));
     MIST_TRY(crypto::PublicKey key, (trust::is_minisign(text) ? trust::read_minisign_public_key(text)
                                                               : crypto::PublicKey::parse(text))
                                         .in(fmt::format("while reading {}", file)));
@@ -270,7 +271,7 @@ Result<std::vector<trust::TrustedIdentity>> identities_in(const Invocation& invo
 }
 
 // The authorities and logs that identities are held against: of the flag, or else of the policy.
-Result<std::shared_ptr<const trust::TrustRoot>> trust_root_for(const Invocation& invocation, World& world,
+Result<std::shared_ptr<const trust::TrustRoot>> trust_root_for(const Invocation& invocation, Machine& machine,
                                                                registry::OciTrust& trust,
                                                                const std::string& package) {
   if (!invocation.has("trust-root")) {
@@ -281,7 +282,7 @@ Result<std::shared_ptr<const trust::TrustRoot>> trust_root_for(const Invocation&
               "give one with --trust-root FILE, or write spec.trustRoot in trust.yaml (docs/trust.md)");
     return rule.root;
   }
-  return read_trust_root(world, invocation.text("trust-root"));
+  return read_trust_root(machine, invocation.text("trust-root"));
 }
 
 std::string signer_of(const trust::Proof& proof) {
@@ -295,7 +296,7 @@ std::string vouched_by(const trust::Proof& proof) {
   return proof.keys.empty() ? "-" : join(proof.keys, " or ");
 }
 
-void print_proofs(World& world, const std::vector<trust::Proof>& proofs) {
+void print_proofs(Machine& machine, const std::vector<trust::Proof>& proofs) {
   const bool has_identities =
       std::ranges::any_of(proofs, [](const trust::Proof& proof) { return proof.identity.has_value(); });
   Table table({"SIGNED BY", has_identities ? "KEY OR ISSUER" : "KEY", "FORM", "AT", "RESULT"});
@@ -305,7 +306,7 @@ void print_proofs(World& world, const std::vector<trust::Proof>& proofs) {
                {std::string(oci::to_string(proof.form))},
                {proof.signed_at ? format_time(*proof.signed_at) : std::string("-")},
                {proof.objection.empty() ? std::string("valid") : proof.objection}});
-  if (!table.empty()) world.out.write(table.render(world.color_out));
+  if (!table.empty()) machine.out.write(table.render(machine.color_out));
 }
 
 Value to_value(const oci::Reference& reference, const registry::Verdict& verdict, const Status& judged) {
@@ -336,22 +337,22 @@ struct TagChecks {
 
 TagChecks check_tag(registry::Registries& registries, const oci::Reference& tagged,
                     const registry::RawManifest& raw, registry::TagChosen chosen,
-                    const Invocation& invocation, World& world) {
+                    const Invocation& invocation, Machine& machine) {
   TagChecks checks;
   checks.version = registry::check_signed_version(tagged, raw, chosen);
   if (!invocation.enabled("accept-changed"))
-    checks.bytes = registries.check_bytes(tagged, raw, world.context);
+    checks.bytes = registries.check_bytes(tagged, raw, machine.context);
   return checks;
 }
 
 // Judges by the requirements of the command line, or else by the policy and the memory of this machine.
 Status judged(registry::OciTrust& trust, const oci::Reference& exact, const registry::Verdict& verdict,
-              const TagChecks& tag, const Invocation& invocation, World& world) {
+              const TagChecks& tag, const Invocation& invocation, Machine& machine) {
   const bool accepts = invocation.enabled("accept-changed");
   const bool is_told = invocation.has("key") || invocation.has("identity") || invocation.has("keyring");
   if (is_told)
     MIST_TRY_VOID(trust::judge_required(verdict.rule, {exact.repository.identity(), *exact.digest},
-                                        verdict.proofs, world.clock.now(), verdict.missing));
+                                        verdict.proofs, machine.clock.now(), verdict.missing));
   const bool is_signed =
       std::ranges::any_of(verdict.proofs, [](const trust::Proof& proof) { return proof.objection.empty(); });
   const bool is_by_provenance = std::ranges::any_of(verdict.proofs, [](const trust::Proof& proof) {
@@ -370,16 +371,16 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
 }
 
 Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<trust::TrustedKey>& keys,
-                              World& world) {
+                              Machine& machine) {
   if (keys.empty() || invocation.enabled("accept-changed") || invocation.has("signed-for") ||
       invocation.has("identity"))
     return error(ErrorKind::Usage, "a file is verified with --key, a public key of minisign's");
   if (keys.size() > 1)
     return error(ErrorKind::Usage, "a file is verified with one --key")
         .with_because(fmt::format("its {} holds one signature", trust::kMinisignEnding));
-  MIST_TRY(const auto registries, open_registries(invocation, world));
-  MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, world));
-  MIST_TRY(const std::string signature, world.files.read(local.signature, kMostPublicKey));
+  MIST_TRY(const auto registries, open_registries(invocation, machine));
+  MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, machine));
+  MIST_TRY(const std::string signature, machine.files.read(local.signature, kMostPublicKey));
   const trust::Rule rule{.match = {}, .mode = trust::Mode::Require, .keys = keys, .threshold = 1};
   const std::vector<trust::Proof> proofs{
       registry::examine_minisign(signature, local.bytes, local.name, rule)};
@@ -390,7 +391,7 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
                  .with_hint("ask whoever publishes it");
   const std::string digest = crypto::sha256(local.bytes).str();
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format,
+    print_value(machine, format,
                 Value::object({{"reference", local.name},
                                {"digest", digest},
                                {"trusted", status.ok()},
@@ -398,35 +399,35 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
                                {"rule", Value()},
                                {"signatures", signatures_value(proofs)}}));
   else
-    print_proofs(world, proofs);
+    print_proofs(machine, proofs);
   if (!status) return std::move(status).error();
   return ExitCode::Ok;
 }
 
 // The keys for a chart that is in no OCI registry: of the flag, of the policy, those that are remembered, or
 // GnuPG's, as Helm has it.
-Result<std::shared_ptr<const trust::Keyring>> keyring_for(const Invocation& invocation, World& world,
+Result<std::shared_ptr<const trust::Keyring>> keyring_for(const Invocation& invocation, Machine& machine,
                                                           const registry::PackageRef& reference) {
   const auto* const named = std::get_if<registry::RegistryRef>(&reference.form());
   if (named != nullptr && !invocation.has("keyring")) {
-    MIST_TRY(const config::Paths paths, paths_of(world));
-    registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+    MIST_TRY(const config::Paths paths, paths_of(machine));
+    registry::OciTrust trust(machine.files, paths, machine.clock, *machine.events);
     const std::string package = registry::package_of(*named);
     MIST_TRY(const trust::Rule rule, trust.rule_for(package));
     if (rule.keyring != nullptr) return rule.keyring;
     MIST_TRY(std::shared_ptr<const trust::Keyring> known, trust.known_keyring(package));
     if (known != nullptr) return known;
   }
-  return read_keyring(world, std::string(invocation.text("keyring")));
+  return read_keyring(machine, std::string(invocation.text("keyring")));
 }
 
 // From now on other versions must be signed by the same key.
 Status learn_chart(const Invocation& invocation, const registry::Fetched& package,
-                   const std::vector<trust::Proof>& proofs, World& world) {
+                   const std::vector<trust::Proof>& proofs, Machine& machine) {
   const auto* const named = std::get_if<registry::RegistryRef>(&package.resolved.form());
   if (named == nullptr) return {};
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  registry::OciTrust trust(world.files, paths, world.clock, *world.events);
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  registry::OciTrust trust(machine.files, paths, machine.clock, *machine.events);
   const std::string name = registry::package_of(*named);
   const trust::Subject subject = registry::chart_subject(*named, package.digest);
   return invocation.enabled("accept-changed") ? trust.remember_signers(subject, name, proofs)
@@ -435,7 +436,7 @@ Status learn_chart(const Invocation& invocation, const registry::Fetched& packag
 
 // By its provenance file: a chart on this machine, or in a chart repository.
 Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries& registries,
-                              const registry::PackageRef& reference, World& world) {
+                              const registry::PackageRef& reference, Machine& machine) {
   const auto* const named = std::get_if<registry::RegistryRef>(&reference.form());
   if (named == nullptr && invocation.enabled("accept-changed"))
     return error(ErrorKind::Usage,
@@ -445,8 +446,9 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
       return error(ErrorKind::Usage, "--{} is not for a chart that is in no OCI registry", flag)
           .with_because("its provenance file is signed with OpenPGP")
           .with_hint("name the publisher's keys: --keyring FILE, which gpg --export KEY >FILE writes");
-  MIST_TRY(const auto keyring, keyring_for(invocation, world, reference));
-  MIST_TRY(registry::VerifiedPackage verified, registries.fetch_to_verify(reference, keyring, world.context));
+  MIST_TRY(const auto keyring, keyring_for(invocation, machine, reference));
+  MIST_TRY(registry::VerifiedPackage verified,
+           registries.fetch_to_verify(reference, keyring, machine.context));
   const registry::Fetched& package = verified.package;
   registry::ChartVerdict& verdict = verified.verdict;
   MIST_TRY(const trust::ChartArchive archive,
@@ -454,7 +456,7 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
   const std::string name = package.resolved.display();
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(
-        world, format,
+        machine, format,
         Value::object({{"reference", name},
                        {"digest", archive.digest.str()},
                        {"trusted", verdict.judged.ok()},
@@ -462,11 +464,11 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
                        {"rule", Value()},
                        {"signatures", signatures_value(verdict.proofs)}}));
   } else {
-    if (verdict.judged) world.out.write(name + "\n");
-    print_proofs(world, verdict.proofs);
+    if (verdict.judged) machine.out.write(name + "\n");
+    print_proofs(machine, verdict.proofs);
   }
   if (!verdict.judged) return std::move(verdict.judged).error();
-  MIST_TRY_VOID(learn_chart(invocation, package, verdict.proofs, world));
+  MIST_TRY_VOID(learn_chart(invocation, package, verdict.proofs, machine));
   return ExitCode::Ok;
 }
 
@@ -491,39 +493,39 @@ Result<oci::Reference> oci_reference(const Invocation& invocation, const registr
   return *std::move(there);
 }
 
-Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
-  MIST_TRY(const std::vector<trust::TrustedKey> keys, keys_in(invocation, world));
+Result<ExitCode> run_verify(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const std::vector<trust::TrustedKey> keys, keys_in(invocation, machine));
   MIST_TRY(const std::vector<trust::TrustedIdentity> identities, identities_in(invocation));
-  MIST_TRY(registry::Registries::World access, registries_world(invocation, world));
+  MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   const config::Paths paths = access.paths;
   const trust::CheckProvenance check = access.check_provenance;
   registry::Registries registries(std::move(access));
   MIST_TRY(const std::optional<registry::PackageRef> chart, chart_named(invocation, registries));
-  if (chart) return verify_chart(invocation, registries, *chart, world);
-  if (is_local(invocation.argument("REFERENCE"))) return verify_local(invocation, keys, world);
+  if (chart) return verify_chart(invocation, registries, *chart, machine);
+  if (is_local(invocation.argument("REFERENCE"))) return verify_local(invocation, keys, machine);
   MIST_TRY(const oci::Reference wanted, oci_reference(invocation, registries));
   std::shared_ptr<const trust::Keyring> keyring;
   if (invocation.has("keyring")) {
-    MIST_TRY(keyring, read_keyring(world, std::string(invocation.text("keyring"))));
+    MIST_TRY(keyring, read_keyring(machine, std::string(invocation.text("keyring"))));
   }
   const bool is_told = !keys.empty() || !identities.empty() || keyring != nullptr;
   if (!is_told && invocation.has("signed-for"))
     return error(ErrorKind::Usage, "--signed-for goes with --key or --identity")
         .with_hint("without one the trust policy says which repositories signatures may be made for");
   MIST_TRY(registry::OciSource * client, registries.oci_source());
-  MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, world.context));
+  MIST_TRY(oci::Reference exact, registry::with_tag(*client, wanted, machine.context));
   // The registry itself, not a mirror, must say what is to be remembered.
   if (invocation.enabled("accept-changed") && client->behind(exact.repository) != nullptr)
     client = client->behind(exact.repository);
   TagChecks tag;
   if (!exact.digest) {
-    MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, world.context));
+    MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, machine.context));
     const auto chosen = wanted.range.empty() ? registry::TagChosen::ByName : registry::TagChosen::ByRange;
-    tag = check_tag(registries, exact, raw, chosen, invocation, world);
-    MIST_TRY_VOID(world.context.check());
+    tag = check_tag(registries, exact, raw, chosen, invocation, machine);
+    MIST_TRY_VOID(machine.context.check());
     exact.digest = raw.digest;
   }
-  registry::OciTrust trust(world.files, paths, world.clock, *world.events, check);
+  registry::OciTrust trust(machine.files, paths, machine.clock, *machine.events, check);
   trust::Rule given{.match = {},
                     .mode = trust::Mode::Require,
                     .keys = keys,
@@ -532,35 +534,35 @@ Result<ExitCode> run_verify(const Invocation& invocation, World& world) {
                     .identities = identities,
                     .keyring = keyring};
   if (!identities.empty()) {
-    MIST_TRY(given.root, trust_root_for(invocation, world, trust, exact.repository.identity()));
+    MIST_TRY(given.root, trust_root_for(invocation, machine, trust, exact.repository.identity()));
   }
   const trust::Rule* const rule = is_told ? &given : nullptr;
   MIST_TRY(registry::Verdict verdict,
-           trust.look(exact.repository, *exact.digest, *client, rule, world.context));
-  Status status = judged(trust, exact, verdict, tag, invocation, world);
+           trust.look(exact.repository, *exact.digest, *client, rule, machine.context));
+  Status status = judged(trust, exact, verdict, tag, invocation, machine);
   // It may have been signed since it was mirrored.
   registry::OciSource* const registry = status ? nullptr : client->behind(exact.repository);
   if (registry != nullptr) {
     Result<registry::Verdict> there =
-        trust.look(exact.repository, *exact.digest, *registry, rule, world.context);
-    MIST_TRY_VOID(world.context.check());
+        trust.look(exact.repository, *exact.digest, *registry, rule, machine.context);
+    MIST_TRY_VOID(machine.context.check());
     if (there) {
       verdict = *std::move(there);
-      status = judged(trust, exact, verdict, tag, invocation, world);
+      status = judged(trust, exact, verdict, tag, invocation, machine);
     }
   }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(world, format, to_value(exact, verdict, status));
+    print_value(machine, format, to_value(exact, verdict, status));
   } else {
-    if (status) world.out.write(exact.str() + "\n");
-    print_proofs(world, verdict.proofs);
+    if (status) machine.out.write(exact.str() + "\n");
+    print_proofs(machine, verdict.proofs);
   }
   if (!status) return status.error();
   if (client->behind(exact.repository) == nullptr)
     MIST_TRY_VOID(trust.learn(exact.repository, *exact.digest, verdict));
   const bool nobody_vouches = !is_told && verdict.rule.mode != trust::Mode::Require;
   if (nobody_vouches)
-    world.events->info(
+    machine.events->info(
         verdict.rule.mode == trust::Mode::Ignore
             ? "the signer is known from here alone: compare the key or identity with what the publisher "
               "says, or give the publisher's with --key or --identity"

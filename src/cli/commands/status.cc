@@ -31,53 +31,53 @@ constexpr Example kExamples[] = {
     {"mistctl status web --watch --exit-code", "For scripts: wait until it is ready (0) or stuck (3)"},
 };
 
-void print_notes(World& world, const ReleaseStatus& status) {
+void print_notes(Machine& machine, const ReleaseStatus& status) {
   const std::string_view notes = trim(view::notes_of(status));
   if (notes.empty())
-    world.events->info(fmt::format("the package of {} left no notes", status.anchor.id.display()));
+    machine.events->info(fmt::format("the package of {} left no notes", status.anchor.id.display()));
   else
-    world.out.write(escape_controls(notes, true) + "\n");
+    machine.out.write(escape_controls(notes, true) + "\n");
 }
 
-std::string text_of(const World& world, const ReleaseStatus& status, WallTime now,
+std::string text_of(const Machine& machine, const ReleaseStatus& status, WallTime now,
                     const view::StatusOptions& options) {
   std::string text = view::status_text(status, now, options);
   if (status.diagnosis) {
     const std::string tree = join(view::diagnosis_lines(*status.diagnosis, options.color), "\n");
-    const bool ascii = world.out.is_terminal() && !takes_utf8(world.environment);
+    const bool ascii = machine.out.is_terminal() && !takes_utf8(machine.environment);
     text += fmt::format("\n{}\n", ascii ? view::in_ascii(tree) : tree);
   }
   return text;
 }
 
-view::StatusOptions options_of(const Invocation& invocation, const World& world) {
-  return {.all_objects = invocation.enabled("all-objects"), .color = world.color_out};
+view::StatusOptions options_of(const Invocation& invocation, const Machine& machine) {
+  return {.all_objects = invocation.enabled("all-objects"), .color = machine.color_out};
 }
 
 // Looks again and again, and shows what is new.
 class Watching {
  public:
-  Watching(const Invocation& invocation, World& world, const Cluster& cluster, release::ReleaseId id)
+  Watching(const Invocation& invocation, Machine& machine, const Cluster& cluster, release::ReleaseId id)
       : invocation_(invocation),
-        world_(world),
+        machine_(machine),
         cluster_(cluster),
         id_(std::move(id)),
-        frame_(world.out),
-        began_(world.clock.now()) {}
+        frame_(machine.out),
+        began_(machine.clock.now()) {}
 
   Result<ExitCode> run() {
     constexpr auto kPause = std::chrono::seconds(2);
     for (bool first = true;; first = false) {
       auto status = look(first);
-      if (!world_.context.check().ok()) return ExitCode::Interrupted;
+      if (!machine_.context.check().ok()) return ExitCode::Interrupted;
       if (!status.ok() && (first || !passes(status.error()))) return std::move(status).error();
       if (status.ok()) {
         show(*status);
         if (invocation_.enabled("exit-code") && (status->is_healthy() || status->is_stuck()))
           return status->is_healthy() ? ExitCode::Ok : ExitCode::Differences;
       }
-      if (world_.out.broken()) return unread();
-      if (!world_.clock.sleep(kPause, world_.context.stop())) return ExitCode::Interrupted;
+      if (machine_.out.broken()) return unread();
+      if (!machine_.clock.sleep(kPause, machine_.context.stop())) return ExitCode::Interrupted;
     }
   }
 
@@ -89,13 +89,13 @@ class Watching {
   Result<ReleaseStatus> look(bool first) {
     NullEventSink nobody;
     const action::Environment& ours = cluster_.environment;
-    return action::status(first ? ours : ours.heard_by(nobody), id_, world_.context);
+    return action::status(first ? ours : ours.heard_by(nobody), id_, machine_.context);
   }
 
   // A server that is away for a moment is no reason to end.
   bool passes(const Error& failure) {
     if (failure.kind != ErrorKind::Retryable && failure.kind != ErrorKind::Timeout) return false;
-    if (const std::string line = failure.to_line(); line != warned_) world_.events->warn(warned_ = line);
+    if (const std::string line = failure.to_line(); line != warned_) machine_.events->warn(warned_ = line);
     return true;
   }
 
@@ -106,30 +106,30 @@ class Watching {
     if (still.anchor.lock) still.anchor.lock->renewed = {};
     if (still.holder) still.holder->silent = {};
     const OutputFormat format = output_format(invocation_);
-    const WallTime now = world_.clock.now();
-    const view::StatusOptions options = options_of(invocation_, world_);
-    std::string news = format == OutputFormat::Table ? text_of(world_, still, began_, options)
+    const WallTime now = machine_.clock.now();
+    const view::StatusOptions options = options_of(invocation_, machine_);
+    std::string news = format == OutputFormat::Table ? text_of(machine_, still, began_, options)
                                                      : encoding::to_json(view::status_value(still, began_));
     const bool is_new = news != shown_;
     shown_ = std::move(news);
     if (format == OutputFormat::Json) {
-      if (is_new) world_.out.write(json_line(world_.out, view::status_value(status, now)));
+      if (is_new) machine_.out.write(json_line(machine_.out, view::status_value(status, now)));
     } else if (format == OutputFormat::Yaml) {
       if (is_new) {
-        world_.out.write("---\n");
-        print_value(world_, format, view::status_value(status, now));
+        machine_.out.write("---\n");
+        print_value(machine_, format, view::status_value(status, now));
       }
-    } else if (world_.out.is_terminal()) {
-      frame_.draw(text_of(world_, status, now, options));
+    } else if (machine_.out.is_terminal()) {
+      frame_.draw(text_of(machine_, status, now, options));
     } else if (is_new) {
-      world_.out.write((written_ ? "\n" : "") + text_of(world_, status, now, options));
+      machine_.out.write((written_ ? "\n" : "") + text_of(machine_, status, now, options));
       written_ = true;
     }
-    [[maybe_unused]] const Status flushed = world_.out.flush();  // run() tells what is wrong
+    [[maybe_unused]] const Status flushed = machine_.out.flush();  // run() tells what is wrong
   }
 
   const Invocation& invocation_;
-  World& world_;
+  Machine& machine_;
   const Cluster& cluster_;
   const release::ReleaseId id_;
   RedrawnText frame_;
@@ -139,21 +139,21 @@ class Watching {
   bool written_ = false;
 };
 
-Result<ExitCode> run_status(const Invocation& invocation, World& world) {
+Result<ExitCode> run_status(const Invocation& invocation, Machine& machine) {
   if (invocation.enabled("watch") && invocation.enabled("notes"))
     return error(ErrorKind::Usage, "--notes and --watch exclude one another");
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
-  if (invocation.enabled("watch")) return Watching(invocation, world, cluster, id).run();
-  MIST_TRY(const ReleaseStatus status, action::status(cluster.environment, id, world.context));
+  if (invocation.enabled("watch")) return Watching(invocation, machine, cluster, id).run();
+  MIST_TRY(const ReleaseStatus status, action::status(cluster.environment, id, machine.context));
   const ExitCode code =
       invocation.enabled("exit-code") && !status.is_healthy() ? ExitCode::Differences : ExitCode::Ok;
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
-    print_value(world, format, view::status_value(status, world.clock.now()));
+    print_value(machine, format, view::status_value(status, machine.clock.now()));
   else if (invocation.enabled("notes"))
-    print_notes(world, status);
+    print_notes(machine, status);
   else
-    world.out.write(text_of(world, status, world.clock.now(), options_of(invocation, world)));
+    machine.out.write(text_of(machine, status, machine.clock.now(), options_of(invocation, machine)));
   return code;
 }
 

@@ -50,8 +50,8 @@ Error failure_of(const TestReport& report) {
   return diagnosed(std::move(failure), std::move(diagnosis));
 }
 
-Result<ExitCode> run_test(const Invocation& invocation, World& world) {
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+Result<ExitCode> run_test(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   const OutputFormat format = output_format(invocation);
   const action::TestOptions options{.timeout = invocation.duration("timeout"),
@@ -59,16 +59,16 @@ Result<ExitCode> run_test(const Invocation& invocation, World& world) {
                                     .keep = invocation.enabled("keep")};
   const auto on_result = [&](const TestResult& result) {
     if (format != OutputFormat::Table) return;
-    world.out.write(view::test_text(result, world.color_out));
+    machine.out.write(view::test_text(result, machine.color_out));
     // The user reads this one's result while the next test runs. A failure is told again by the last flush.
-    (void)world.out.flush();
+    (void)machine.out.flush();
   };
   MIST_TRY(const TestReport report,
-           action::run_tests(cluster.environment, id, options, on_result, world.context));
+           action::run_tests(cluster.environment, id, options, on_result, machine.context));
   if (format != OutputFormat::Table)
-    print_value(world, format, view::tests_value(report));
+    print_value(machine, format, view::tests_value(report));
   else
-    world.out.write(view::tests_summary(report));
+    machine.out.write(view::tests_summary(report));
   if (report.count(TestOutcome::Failed) > 0) return failure_of(report);
   return ExitCode::Ok;
 }

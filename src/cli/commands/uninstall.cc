@@ -47,8 +47,8 @@ constexpr Example kExamples[] = {
 };
 
 // Objects of others that would go with a namespace are listed before anybody is asked.
-void warn_of_foreign(World& world, const action::UninstallPlan& plan) {
-  for (const std::string& words : plan.containers.warnings(plan.removals)) world.events->warn(words);
+void warn_of_foreign(Machine& machine, const action::UninstallPlan& plan) {
+  for (const std::string& words : plan.containers.warnings(plan.removals)) machine.events->warn(words);
 }
 
 // One of the releases that the command names. No plan: there is no such release, and that is fine.
@@ -76,16 +76,16 @@ Result<std::vector<Doomed>> named_releases(const Invocation& invocation, const C
 }
 
 // All of them before anything is deleted: a name that is mistyped costs nothing.
-Status plan_all(const Invocation& invocation, World& world, const Cluster& cluster,
+Status plan_all(const Invocation& invocation, Machine& machine, const Cluster& cluster,
                 std::vector<Doomed>& doomed) {
   const action::UninstallOptions options = options_of(invocation);
   for (Doomed& each : doomed) {
-    auto plan = action::plan_uninstall(cluster.environment, each.id, options, world.context);
+    auto plan = action::plan_uninstall(cluster.environment, each.id, options, machine.context);
     if (plan.ok()) {
-      warn_of_foreign(world, *plan);
+      warn_of_foreign(machine, *plan);
       each.plan = *std::move(plan);
     } else if (plan.error().kind == ErrorKind::NotFound && invocation.enabled("ignore-not-found")) {
-      world.events->info(fmt::format("release {} does not exist", each.id.display()));
+      machine.events->info(fmt::format("release {} does not exist", each.id.display()));
     } else {
       return std::move(plan).error();
     }
@@ -108,10 +108,10 @@ std::string question_for(const std::vector<Doomed>& doomed) {
 }
 
 // One after another, as they are named; one that fails doesn't keep the others from it.
-void uninstall_all(const Invocation& invocation, World& world, const Cluster& cluster,
+void uninstall_all(const Invocation& invocation, Machine& machine, const Cluster& cluster,
                    std::vector<Doomed>& doomed) {
   const action::UninstallOptions options = options_of(invocation);
-  const Context context = world.context.with_timeout(invocation.duration("timeout"));
+  const Context context = machine.context.with_timeout(invocation.duration("timeout"));
   for (Doomed& each : doomed) {
     if (!each.plan) continue;
     auto report = action::uninstall(cluster.environment, *std::move(each.plan), options, context);
@@ -120,11 +120,12 @@ void uninstall_all(const Invocation& invocation, World& world, const Cluster& cl
       each.report = *std::move(report);
     else
       each.failure = std::move(report).error();
-    if (!world.context.check().ok()) return;
+    if (!machine.context.check().ok()) return;
   }
 }
 
-void print_reports(const Invocation& invocation, World& world, const std::vector<Doomed>& doomed, bool dry) {
+void print_reports(const Invocation& invocation, Machine& machine, const std::vector<Doomed>& doomed,
+                   bool dry) {
   const OutputFormat format = output_format(invocation);
   encoding::Value::Array values;
   for (const Doomed& each : doomed) {
@@ -135,21 +136,21 @@ void print_reports(const Invocation& invocation, World& world, const std::vector
       values.push_back(each.report ? view::uninstall_value(each.report->plan, dry)
                                    : view::absent_value(each.id, dry));
     } else if (each.report) {
-      world.out.write(view::uninstall_text(*each.report, dry, "is uninstalled", world.color_out));
+      machine.out.write(view::uninstall_text(*each.report, dry, "is uninstalled", machine.color_out));
     }
   }
   if (format == OutputFormat::Table) return;
   // Of one release it is that release's object, and of one that failed only the error.
   if (doomed.size() > 1)
-    print_value(world, format, encoding::Value::object({{"releases", encoding::Value(std::move(values))}}));
+    print_value(machine, format, encoding::Value::object({{"releases", encoding::Value(std::move(values))}}));
   else if (!values.empty())
-    print_value(world, format, values.front());
+    print_value(machine, format, values.front());
 }
 
-Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
-  MIST_TRY(const Cluster cluster, open_cluster(invocation, world));
+Result<ExitCode> run_uninstall(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(std::vector<Doomed> doomed, named_releases(invocation, cluster));
-  MIST_TRY_VOID(plan_all(invocation, world, cluster, doomed));
+  MIST_TRY_VOID(plan_all(invocation, machine, cluster, doomed));
   const bool dry = invocation.text("dry-run") != "none";
   if (dry) {
     for (Doomed& each : doomed) {
@@ -158,18 +159,18 @@ Result<ExitCode> run_uninstall(const Invocation& invocation, World& world) {
       each.plan.reset();
     }
   } else if (std::ranges::any_of(doomed, [](const Doomed& each) { return each.plan.has_value(); })) {
-    MIST_TRY(const bool yes, confirm(world, invocation, question_for(doomed)));
+    MIST_TRY(const bool yes, confirm(machine, invocation, question_for(doomed)));
     // No interruption: the command ended as it was told to, without what it was run for.
     if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
-    uninstall_all(invocation, world, cluster, doomed);
+    uninstall_all(invocation, machine, cluster, doomed);
   }
-  print_reports(invocation, world, doomed, dry);
+  print_reports(invocation, machine, doomed, dry);
   if (doomed.size() == 1 && doomed.front().failure) return *std::move(doomed.front().failure);
   std::vector<ReleaseFailure> failures;
   for (Doomed& each : doomed)
     if (each.failure) failures.push_back({each.id, *std::move(each.failure)});
   if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
-  MIST_TRY_VOID(world.context.check());
+  MIST_TRY_VOID(machine.context.check());
   return ExitCode::Ok;
 }
 

@@ -26,21 +26,21 @@ Status check_flags(const Invocation& invocation) {
       .with_hint("leave it out, or add --install, which makes the release if it does not exist");
 }
 
-Result<ExitCode> run_upgrade(const Invocation& invocation, World& world) {
+Result<ExitCode> run_upgrade(const Invocation& invocation, Machine& machine) {
   MIST_TRY_VOID(check_flags(invocation));
-  MIST_TRY(Cluster cluster, open_cluster(invocation, world));
-  use_seed_file(invocation, world, cluster);
+  MIST_TRY(Cluster cluster, open_cluster(invocation, machine));
+  use_seed_file(invocation, machine, cluster);
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));
   action::DeployOptions options = deploy_options(invocation);
   MIST_TRY(options.allowed.adopt_from, adopt_from(invocation));
   MIST_TRY(options.allowed.take_over_from, take_over_from(invocation, id));
-  MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, world, cluster));
+  MIST_TRY(render::WantedRelease wanted, wanted_release(invocation, machine, cluster));
   const bool install = invocation.enabled(kInstallFlag.name);
-  const action::Intent intent = install ? action::upgrade_or_install_intent(render_of(wanted, world))
-                                        : action::upgrade_intent(render_of(wanted, world));
+  const action::Intent intent = install ? action::upgrade_or_install_intent(render_of(wanted, machine))
+                                        : action::upgrade_intent(render_of(wanted, machine));
   MIST_TRY(const action::DeployReport report,
-           action::deploy(cluster.environment, id, intent, options, world.context));
-  print_deploy_report(invocation, world, report, report.first ? "is installed" : "is upgraded");
+           action::deploy(cluster.environment, id, intent, options, machine.context));
+  print_deploy_report(invocation, machine, report, report.first ? "is installed" : "is upgraded");
   return ExitCode::Ok;
 }
 

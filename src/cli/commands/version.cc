@@ -25,29 +25,30 @@ Value client_version(const BuildInfo& build) {
                         {"compiler", Value(build.compiler)}});
 }
 
-Result<Value> server_version(const Invocation& invocation, World& world) {
-  MIST_TRY(const auto client, connect(invocation, world));
-  const Activity activity(*world.events, "asking the cluster for its version");
-  return client->server_version(world.context.with_timeout(std::chrono::seconds(10)))
+Result<Value> server_version(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(const auto client, connect(invocation, machine));
+  const Activity activity(*machine.events, "asking the cluster for its version");
+  return client->server_version(machine.context.with_timeout(std::chrono::seconds(10)))
       .in("while asking the cluster for its version");
 }
 
-Result<ExitCode> run_version(const Invocation& invocation, World& world) {
+Result<ExitCode> run_version(const Invocation& invocation, Machine& machine) {
   if (invocation.enabled("client") && invocation.enabled("server"))
     return error(ErrorKind::Usage, "--client and --server exclude each other")
         .with_hint("leave one of them out");
   Value server;
   if (invocation.enabled("server")) {
-    MIST_TRY(server, server_version(invocation, world));
+    MIST_TRY(server, server_version(invocation, machine));
   }
   const OutputFormat format = output_format(invocation);
   if (format != OutputFormat::Table) {
-    print_value(world, format, Value::object({{"client", client_version(world.build)}, {"server", server}}));
+    print_value(machine, format,
+                Value::object({{"client", client_version(machine.build)}, {"server", server}}));
     return ExitCode::Ok;
   }
-  world.out.write(fmt::format("mistctl {} (commit {}, {}, {})\n", world.build.version, world.build.commit,
-                              world.build.platform, world.build.compiler));
-  if (!server.is_null()) world.out.write(fmt::format("Kubernetes {}\n", server.string_at("gitVersion")));
+  machine.out.write(fmt::format("mistctl {} (commit {}, {}, {})\n", machine.build.version,
+                                machine.build.commit, machine.build.platform, machine.build.compiler));
+  if (!server.is_null()) machine.out.write(fmt::format("Kubernetes {}\n", server.string_at("gitVersion")));
   return ExitCode::Ok;
 }
 

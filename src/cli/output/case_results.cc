@@ -37,12 +37,12 @@ Tone tone_of(CaseState state) {
   return Tone::Plain;
 }
 
-void print_case(World& world, const CaseResult& result) {
-  const bool color = world.color_out;
+void print_case(Machine& machine, const CaseResult& result) {
+  const bool color = machine.color_out;
   const auto indented = [&](Tone tone, std::string_view line) {
-    world.out.write(fmt::format("  {}\n", paint(color, tone, escape_controls(line))));
+    machine.out.write(fmt::format("  {}\n", paint(color, tone, escape_controls(line))));
   };
-  world.out.write(
+  machine.out.write(
       fmt::format("{} {}\n", paint(color, tone_of(result.state), fmt::format("{:<8}", word_of(result.state))),
                   escape_controls(result.name)));
   if (result.error) {
@@ -83,15 +83,15 @@ Value cases_value(std::string_view subject, const std::string& name, const std::
                         {"failed", count(results, CaseState::Failed)}});
 }
 
-void print_cases(World& world, const std::vector<CaseResult>& results) {
-  for (const CaseResult& result : results) print_case(world, result);
+void print_cases(Machine& machine, const std::vector<CaseResult>& results) {
+  for (const CaseResult& result : results) print_case(machine, result);
   std::string summary =
       fmt::format("{}: {} ok", plural(results.size(), "case"), count(results, CaseState::Passed));
   if (const std::size_t accepted = count(results, CaseState::Accepted); accepted > 0)
     summary += fmt::format(", {} accepted", accepted);
   if (const std::size_t failed = count(results, CaseState::Failed); failed > 0)
     summary += fmt::format(", {} failed", failed);
-  world.out.write(summary + "\n");
+  machine.out.write(summary + "\n");
 }
 
 ExitCode exit_code_of(const std::vector<CaseResult>& results) {

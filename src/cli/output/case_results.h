@@ -10,7 +10,7 @@
 namespace mist::cli {
 
 /// A line for each, below it what failed, and a summary.
-void print_cases(World& world, const std::vector<action::CaseResult>& results);
+void print_cases(Machine& machine, const std::vector<action::CaseResult>& results);
 /// `cases`, `ok`, `accepted` and `failed` behind `subject`: schemas/cli/package-test.schema.json.
 encoding::Value cases_value(std::string_view subject, const std::string& name,
                             const std::vector<action::CaseResult>& results);

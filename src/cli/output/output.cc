@@ -19,8 +19,8 @@ OutputFormat output_format(const Invocation& invocation) {
   return format == "yaml" ? OutputFormat::Yaml : OutputFormat::Table;
 }
 
-void print_value(World& world, OutputFormat format, const encoding::Value& value) {
-  print_value(world.out, format, value);
+void print_value(Machine& machine, OutputFormat format, const encoding::Value& value) {
+  print_value(machine.out, format, value);
 }
 
 void print_value(Output& output, OutputFormat format, const encoding::Value& value) {
@@ -37,9 +37,9 @@ std::string json_line(const Output& output, const encoding::Value& value) {
   return (output.is_terminal() ? escape_controls_in_json(json) : json) + "\n";
 }
 
-Result<bool> takes_stdout(World& world, const Path& file) {
+Result<bool> takes_stdout(Machine& machine, const Path& file) {
   if (!is_standard_output(file)) return false;
-  MIST_TRY_VOID(world.out.flush());
+  MIST_TRY_VOID(machine.out.flush());
   return true;
 }
 

@@ -6,9 +6,9 @@
 
 #include "base/fs.h"
 #include "base/result.h"
+#include "cli/machine.h"
 #include "cli/output/style.h"
 #include "cli/parse/invocation.h"
-#include "cli/world.h"
 #include "view/table.h"
 #include "view/values.h"
 
@@ -29,7 +29,7 @@ std::size_t context_lines(const Invocation& invocation);
 
 /// JSON (pretty, a newline at the end) or YAML. A terminal gets escapes for what it would obey. Table is a
 /// defect: the command draws that itself.
-void print_value(World& world, OutputFormat format, const encoding::Value& value);
+void print_value(Machine& machine, OutputFormat format, const encoding::Value& value);
 void print_value(Output& output, OutputFormat format, const encoding::Value& value);
 
 /// JSON on one line, with its newline, for `output`: a terminal gets the same escapes.
@@ -37,6 +37,6 @@ std::string json_line(const Output& output, const encoding::Value& value);
 
 /// Whether a result that goes into `file`, which the user named, takes standard output: nothing else may be
 /// printed there. Text printed before is flushed then.
-Result<bool> takes_stdout(World& world, const Path& file);
+Result<bool> takes_stdout(Machine& machine, const Path& file);
 
 }  // namespace mist::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "encoding/json.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {

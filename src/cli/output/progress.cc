@@ -6,14 +6,15 @@
 
 namespace mist::cli {
 
-std::unique_ptr<Progress> make_progress(const ProgressOptions& options, World& world) {
+std::unique_ptr<Progress> make_progress(const ProgressOptions& options, Machine& machine) {
   if (options.form == ProgressForm::Jsonl)
-    return std::make_unique<JsonlProgress>(options, world.err, world.clock);
-  const bool dumb = world.environment("TERM").value_or("dumb") == "dumb";
+    return std::make_unique<JsonlProgress>(options, machine.err, machine.clock);
+  const bool dumb = machine.environment("TERM").value_or("dumb") == "dumb";
   if (options.form == ProgressForm::Lines || options.quiet || options.verbosity > 0 ||
-      !world.err.is_terminal() || dumb)
-    return std::make_unique<PlainProgress>(options, world.err, world.clock, world.color_err, world.pulse);
-  return std::make_unique<LiveProgress>(options, world.err, world.clock, world.color_err);
+      !machine.err.is_terminal() || dumb)
+    return std::make_unique<PlainProgress>(options, machine.err, machine.clock, machine.color_err,
+                                           machine.pulse);
+  return std::make_unique<LiveProgress>(options, machine.err, machine.clock, machine.color_err);
 }
 
 }  // namespace mist::cli

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/event.h"
-#include "cli/world.h"
+#include "cli/machine.h"
 
 namespace mist::cli {
 
@@ -41,6 +41,6 @@ class Progress : public EventSink {
 /// Warnings only (quiet), plain lines (no terminal, or verbose), the live area (live_progress.h), or JSON
 /// lines (jsonl_progress.h).
 /// Destroying the sink leaves a clean screen.
-std::unique_ptr<Progress> make_progress(const ProgressOptions& options, World& world);
+std::unique_ptr<Progress> make_progress(const ProgressOptions& options, Machine& machine);
 
 }  // namespace mist::cli

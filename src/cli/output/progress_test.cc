@@ -8,7 +8,7 @@
 #include "cli/output/jsonl_progress.h"
 #include "cli/output/live_progress.h"
 #include "cli/output/plain_progress.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {
@@ -360,9 +360,9 @@ TEST_F(Plain, QuietKeepsWarnings) {
 }
 
 TEST(MakeProgress, DrawsOnlyOnACapableTerminal) {
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
   const auto live = [&](ProgressOptions options = {}) {
-    return dynamic_cast<LiveProgress*>(make_progress(options, fake.world).get()) != nullptr;
+    return dynamic_cast<LiveProgress*>(make_progress(options, fake.machine).get()) != nullptr;
   };
   EXPECT_FALSE(live());
   fake.err.terminal = true;
@@ -376,9 +376,9 @@ TEST(MakeProgress, DrawsOnlyOnACapableTerminal) {
 }
 
 TEST(Jsonl, ATerminalObeysNoEvent) {
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
   fake.err.terminal = true;
-  make_progress({.form = ProgressForm::Jsonl}, fake.world)->warn("a\u202eb");
+  make_progress({.form = ProgressForm::Jsonl}, fake.machine)->warn("a\u202eb");
   const Error failure = error(ErrorKind::Invalid, "c\u202ed");
   write_finished_event(fake.err, {}, {}, ExitCode::Failed, &failure);
   const std::string lines = fake.err.take();

@@ -105,11 +105,11 @@ std::string what_is_hidden(StateCounts all, const StateCounts& seen) {
   return join(parts, ", ");
 }
 
-struct Look {
+struct EntryStyle {
   std::string_view symbol;
   Tone tone;
 };
-Look look_of(Stage stage, std::string_view spinner) {
+EntryStyle style_of(Stage stage, std::string_view spinner) {
   switch (stage) {
     case Stage::Planned:
       return {"·", Tone::Faint};
@@ -268,26 +268,28 @@ class ProgressTree::Drawing {
 
   void collapsed(const std::string& title, Stage summary, const StateCounts& counts) {
     if (summary == Stage::Quiet || level_ >= kOnlyActive) return;
-    const Look look = look_of(summary, view_.spinner);
+    const EntryStyle style = style_of(summary, view_.spinner);
     LineBuilder line(columns_, view_.color);
     const std::string text = "  " + text_of(counts);
-    line.add(look.symbol, look.tone).add(" " + cut(title, 2, view::display_width(text))).add(text, look.tone);
+    line.add(style.symbol, style.tone)
+        .add(" " + cut(title, 2, view::display_width(text)))
+        .add(text, style.tone);
     push(std::move(line), counts);
   }
 
   void object(const Entry& entry, std::string_view name, std::string_view indent, int width) {
-    const Look look = look_of(entry.stage, view_.spinner);
+    const EntryStyle style = style_of(entry.stage, view_.spinner);
     const bool timed = entry.stage == Stage::Active && !view_.spinner.empty();
     const std::string elapsed = timed ? "  " + format_elapsed(view_.now - entry.since) : "";
     const std::string what = escape_controls(
         entry.detail.empty() ? entry.state : fmt::format("{}: {}", entry.state, entry.detail));
     LineBuilder line(columns_, view_.color);
-    line.add(look.symbol, look.tone).add(" ").add(indent);
+    line.add(style.symbol, style.tone).add(" ").add(indent);
     const int needed = view::display_width(what) + view::display_width(elapsed);
     line.add(view::pad_width(cut(name, line.width() + 2, needed), width)).add("  ");
     // The words give way before the elapsed time does.
     const int room = columns_ - line.width() - view::display_width(elapsed);
-    line.add(room > 8 ? view::fit_width(what, room) : what, look.tone).add(elapsed, Tone::Faint);
+    line.add(room > 8 ? view::fit_width(what, room) : what, style.tone).add(elapsed, Tone::Faint);
     push(std::move(line), {{entry.state, 1}});
   }
 

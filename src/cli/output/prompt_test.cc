@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/parse/flags.h"
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {
@@ -15,9 +15,9 @@ struct Prompt : ::testing::Test {
   void use_terminal() { fake.in.terminal = fake.err.terminal = true; }
   bool ask(std::deque<std::string> lines) {
     fake.in.lines = std::move(lines);
-    return confirm(fake.world, Invocation(kDelete), "Delete it?").value_or(false);
+    return confirm(fake.machine, Invocation(kDelete), "Delete it?").value_or(false);
   }
-  testing::FakeWorld fake;
+  testing::FakeMachine fake;
 };
 
 TEST_F(Prompt, AsksUntilItIsAnswered) {
@@ -32,16 +32,16 @@ TEST_F(Prompt, AsksUntilItIsAnswered) {
 
 TEST_F(Prompt, AsksForALineOnATerminalOnly) {
   const Question question{"Password: ", "--password-stdin"};
-  const auto refused = ask_secret(fake.world, Invocation(kDelete), question);
+  const auto refused = ask_secret(fake.machine, Invocation(kDelete), question);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Usage);
   EXPECT_EQ(refused.error().hint, "add --password-stdin");
   use_terminal();
   fake.in.lines = {" alice ", " blanks count "};
-  EXPECT_EQ(*cli::ask(fake.world, Invocation(kDelete), {"User: ", "-u NAME"}), "alice");
-  EXPECT_EQ(ask_secret(fake.world, Invocation(kDelete), question)->reveal(), " blanks count ");
+  EXPECT_EQ(*cli::ask(fake.machine, Invocation(kDelete), {"User: ", "-u NAME"}), "alice");
+  EXPECT_EQ(ask_secret(fake.machine, Invocation(kDelete), question)->reveal(), " blanks count ");
   EXPECT_EQ(fake.err.take(), "User: Password: \n");
-  EXPECT_EQ(cli::ask(fake.world, Invocation(kDelete), question).error().kind, ErrorKind::Cancelled);
+  EXPECT_EQ(cli::ask(fake.machine, Invocation(kDelete), question).error().kind, ErrorKind::Cancelled);
 }
 
 TEST_F(Prompt, WhatIsDrawnIsAwayUntilTheAnswer) {
@@ -52,7 +52,7 @@ TEST_F(Prompt, WhatIsDrawnIsAwayUntilTheAnswer) {
     testing::FakeOutput& err;
   } screen(fake.err);
   use_terminal();
-  fake.world.screen = &screen;
+  fake.machine.screen = &screen;
   EXPECT_TRUE(ask({"y"}));
   EXPECT_EQ(fake.err.take(), "<Delete it? [y/N] >");
 }
@@ -62,12 +62,12 @@ TEST_F(Prompt, AnInterruptedQuestionEndsItsLineAboveWhatIsDrawn) {
     void suspend() override {}
     void resume() override {}
   } screen;
-  fake.world.screen = &screen;
+  fake.machine.screen = &screen;
   use_terminal();
   std::stop_source stop;
   stop.request_stop();
-  fake.world.context = Context(stop.get_token());
-  const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+  fake.machine.context = Context(stop.get_token());
+  const auto answer = confirm(fake.machine, Invocation(kDelete), "Delete it?");
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().kind, ErrorKind::Cancelled);
   EXPECT_EQ(fake.err.take(), "Delete it? [y/N] \n");
@@ -76,7 +76,7 @@ TEST_F(Prompt, AnInterruptedQuestionEndsItsLineAboveWhatIsDrawn) {
 TEST_F(Prompt, YesNeedsNoTerminal) {
   Invocation invocation(kDelete);
   invocation.add_flag(kConfirmFlagList[0], "true");
-  EXPECT_TRUE(confirm(fake.world, invocation, "Delete it?").value_or(false));
+  EXPECT_TRUE(confirm(fake.machine, invocation, "Delete it?").value_or(false));
   EXPECT_EQ(fake.err.take(), "");
 }
 
@@ -84,7 +84,7 @@ TEST_F(Prompt, WithoutTerminalItSaysYesIsNeeded) {
   for (const auto& [in, err] : {std::pair(true, false), {false, true}, {false, false}}) {
     fake.in.terminal = in;
     fake.err.terminal = err;
-    const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+    const auto answer = confirm(fake.machine, Invocation(kDelete), "Delete it?");
     ASSERT_FALSE(answer.ok());
     EXPECT_EQ(answer.error().kind, ErrorKind::Usage);
     EXPECT_EQ(answer.error().hint, "add --yes");
@@ -93,8 +93,8 @@ TEST_F(Prompt, WithoutTerminalItSaysYesIsNeeded) {
 
 TEST_F(Prompt, AProgramThatReadsEventsIsNotAsked) {
   use_terminal();
-  fake.world.json_events = true;
-  const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+  fake.machine.json_events = true;
+  const auto answer = confirm(fake.machine, Invocation(kDelete), "Delete it?");
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().hint, "add --yes");
   EXPECT_EQ(fake.err.take(), "") << "standard error is JSON lines";
@@ -104,8 +104,8 @@ TEST_F(Prompt, CtrlCEndsTheQuestion) {
   use_terminal();
   std::stop_source stop;
   stop.request_stop();
-  fake.world.context = Context(stop.get_token());
-  const auto answer = confirm(fake.world, Invocation(kDelete), "Delete it?");
+  fake.machine.context = Context(stop.get_token());
+  const auto answer = confirm(fake.machine, Invocation(kDelete), "Delete it?");
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().kind, ErrorKind::Cancelled);
 }

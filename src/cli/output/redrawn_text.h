@@ -1,7 +1,7 @@
 #pragma once
 // A text on a terminal that is drawn over itself, cut at the screen's height:
 //
-//   RedrawnText frame(world.out);
+//   RedrawnText frame(machine.out);
 //   frame.draw(one); frame.draw(other);
 //
 // As with live_progress.h nothing of the terminal's state is changed. One thread.
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/world.h"
+#include "cli/machine.h"
 
 namespace mist::cli {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/fake_world.h"
+#include "testing/fake_machine.h"
 
 namespace mist::cli {
 namespace {

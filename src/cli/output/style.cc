@@ -14,11 +14,11 @@ bool takes_utf8(const std::function<std::optional<std::string>(std::string_view)
   return true;
 }
 
-bool wants_color(std::string_view when, const Output& output, const World& world) {
+bool wants_color(std::string_view when, const Output& output, const Machine& machine) {
   if (when != "auto") return when == "always";
   if (!output.is_terminal()) return false;
-  if (const auto no_color = world.environment("NO_COLOR"); no_color && !no_color->empty()) return false;
-  return world.environment("TERM").value_or("dumb") != "dumb";
+  if (const auto no_color = machine.environment("NO_COLOR"); no_color && !no_color->empty()) return false;
+  return machine.environment("TERM").value_or("dumb") != "dumb";
 }
 
 }  // namespace mist::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/world.h"
+#include "cli/machine.h"
 #include "view/style.h"
 
 namespace mist::cli {
@@ -20,6 +20,6 @@ bool takes_utf8(const std::function<std::optional<std::string>(std::string_view)
 
 /// Whether colors may go to `output`: --color decides; "auto" means a terminal, no NO_COLOR (no-color.org:
 /// set and not empty), TERM not "dumb".
-bool wants_color(std::string_view when, const Output& output, const World& world);
+bool wants_color(std::string_view when, const Output& output, const Machine& machine);
 
 }  // namespace mist::cli

@@ -12,7 +12,7 @@
 namespace mist::cli {
 
 class Invocation;
-struct World;
+struct Machine;
 
 /// The exit codes of mistctl (STYLE 5).
 enum class ExitCode : std::uint8_t {
@@ -98,7 +98,7 @@ struct Example {
 
 /// A handler parses what its arguments mean, calls one action and prints the result; nothing else. An error
 /// of kind Usage ends with exit code 2, Cancelled with 130, any other with 1.
-using Handler = Result<ExitCode> (*)(const Invocation&, World&);
+using Handler = Result<ExitCode> (*)(const Invocation&, Machine&);
 
 /// How much a command needs to know of a cluster. All commands take the flags that say it, since they may
 /// stand before the command's name; the short help of others leaves them out.

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/machine.h"
 #include "cli/parse/command.h"
-#include "cli/world.h"
 
 namespace mist::cli {
 

@@ -7,7 +7,7 @@
 namespace mist::cli {
 namespace {
 
-Result<ExitCode> run_nothing(const Invocation&, World&) { return ExitCode::Ok; }
+Result<ExitCode> run_nothing(const Invocation&, Machine&) { return ExitCode::Ok; }
 
 constexpr std::string_view kCompleteOutputs[] = {"json", "dir=", "yaml"};
 constexpr Flag kCompleteInstallFlags[] = {

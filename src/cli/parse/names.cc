@@ -23,28 +23,28 @@ using Names = std::vector<KnownName>;
 // A shell that waits for the Tab key feels dead soon.
 constexpr auto kPatience = std::chrono::seconds(2);
 
-Result<config::Config> configuration(World& world) {
+Result<config::Config> configuration(Machine& machine) {
   NullEventSink silent;
-  MIST_TRY(const config::Paths paths, paths_of(world));
-  return config::Config::load(world.files, paths, silent);
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  return config::Config::load(machine.files, paths, silent);
 }
 
-Result<Names> registries(World& world) {
-  MIST_TRY(const config::Config config, configuration(world));
+Result<Names> registries(Machine& machine) {
+  MIST_TRY(const config::Config config, configuration(machine));
   Names names;
   for (const config::Registry& registry : config.registries()) names.push_back({registry.name});
   return names;
 }
 
-Result<Names> mirrored(World& world) {
-  MIST_TRY(const config::Config config, configuration(world));
+Result<Names> mirrored(Machine& machine) {
+  MIST_TRY(const config::Config config, configuration(machine));
   Names names;
   for (const config::Mirror& each : config.mirrors()) names.push_back({each.prefix});
   return names;
 }
 
-Result<Names> mirrors_of(const std::string& prefix, World& world) {
-  MIST_TRY(const config::Config config, configuration(world));
+Result<Names> mirrors_of(const std::string& prefix, Machine& machine) {
+  MIST_TRY(const config::Config config, configuration(machine));
   Names names;
   for (const config::Mirror& each : config.mirrors())
     if (each.prefix == prefix)
@@ -52,8 +52,8 @@ Result<Names> mirrors_of(const std::string& prefix, World& world) {
   return names;
 }
 
-Result<Names> namespaces(const ClusterChoice& cluster, World& world, const Context& context) {
-  MIST_TRY(const auto client, world.connect(cluster, world));
+Result<Names> namespaces(const ClusterChoice& cluster, Machine& machine, const Context& context) {
+  MIST_TRY(const auto client, machine.connect(cluster, machine));
   MIST_TRY(const kube::ResourceInfo resource, client->resource_for({"", "Namespace"}, "v1", context));
   kube::ListOptions options;
   options.metadata_only = true;
@@ -64,8 +64,8 @@ Result<Names> namespaces(const ClusterChoice& cluster, World& world, const Conte
   return names;
 }
 
-Result<Names> releases(const ClusterChoice& cluster, World& world, const Context& context) {
-  MIST_TRY(const auto client, world.connect(cluster, world));
+Result<Names> releases(const ClusterChoice& cluster, Machine& machine, const Context& context) {
+  MIST_TRY(const auto client, machine.connect(cluster, machine));
   MIST_TRY(const auto anchors, release::Store(*client).list_anchors(client->default_namespace(), context));
   Names names;
   for (const release::Anchor& anchor : anchors)
@@ -74,10 +74,10 @@ Result<Names> releases(const ClusterChoice& cluster, World& world, const Context
   return names;
 }
 
-Result<Names> contexts(const ClusterChoice& cluster, World& world) {
+Result<Names> contexts(const ClusterChoice& cluster, Machine& machine) {
   MIST_TRY(const auto kubeconfig,
-           kube::Kubeconfig::load(kube::KubeconfigFiles::choose(cluster.kubeconfig, world.environment),
-                                  world.files));
+           kube::Kubeconfig::load(kube::KubeconfigFiles::choose(cluster.kubeconfig, machine.environment),
+                                  machine.files));
   Names names;
   for (std::string& name : kubeconfig.context_names()) names.push_back({std::move(name)});
   return names;
@@ -97,11 +97,11 @@ Result<Names> oci_versions(const std::string& typed, registry::Registries& regis
 }
 
 // "shop/" gives "shop/web:", "shop/web:" gives "shop/web:0.1.0".
-Result<Names> packages(const std::string& typed, World& world, const Context& context) {
+Result<Names> packages(const std::string& typed, Machine& machine, const Context& context) {
   NullEventSink silent;
-  MIST_TRY(const config::Paths paths, paths_of(world));
+  MIST_TRY(const config::Paths paths, paths_of(machine));
   registry::Registries registries(
-      {world.files, world.processes, silent, paths, world.clock, oci_access(world, false)});
+      {machine.files, machine.processes, silent, paths, machine.clock, oci_access(machine, false)});
   if (typed.starts_with(oci::kScheme)) return oci_versions(typed, registries, context);
   const std::size_t slash = typed.find('/');
   const std::size_t colon = typed.find(':', slash);
@@ -119,8 +119,8 @@ Result<Names> packages(const std::string& typed, World& world, const Context& co
   return names;
 }
 
-Result<Names> revisions(const NameQuery& query, World& world, const Context& context) {
-  MIST_TRY(const auto client, world.connect(query.cluster, world));
+Result<Names> revisions(const NameQuery& query, Machine& machine, const Context& context) {
+  MIST_TRY(const auto client, machine.connect(query.cluster, machine));
   MIST_TRY(const auto revisions,
            release::Store(*client).list_revisions({client->default_namespace(), query.release}, context));
   Names names;
@@ -131,8 +131,8 @@ Result<Names> revisions(const NameQuery& query, World& world, const Context& con
   return names;
 }
 
-Result<Names> working_copies(World& world) {
-  MIST_TRY(const kpm::Home home, open_kpm_home(world));
+Result<Names> working_copies(Machine& machine) {
+  MIST_TRY(const kpm::Home home, open_kpm_home(machine));
   MIST_TRY(std::vector<std::string> copies, home.working_copies());
   Names names;
   for (std::string& name : copies) names.push_back({std::move(name)});
@@ -140,13 +140,13 @@ Result<Names> working_copies(World& world) {
 }
 
 // The keys of the package that -p names, else of the one that the release has.
-Result<Names> value_keys(const NameQuery& query, World& world, const Context& context) {
-  World patient = world;
+Result<Names> value_keys(const NameQuery& query, Machine& machine, const Context& context) {
+  Machine patient = machine;
   patient.context = context;
   const Invocation inspect(kInspectPackageCommand);
   std::string reference = query.package;
   if (reference.empty()) {
-    MIST_TRY(const auto client, world.connect(query.cluster, world));
+    MIST_TRY(const auto client, machine.connect(query.cluster, machine));
     MIST_TRY(const auto anchor,
              release::Store(*client).read_anchor({client->default_namespace(), query.release}, context));
     if (!anchor) return Names{};
@@ -161,28 +161,28 @@ Result<Names> value_keys(const NameQuery& query, World& world, const Context& co
   return names;
 }
 
-Result<Names> look_up(const NameQuery& query, World& world) {
+Result<Names> look_up(const NameQuery& query, Machine& machine) {
   const ClusterChoice& cluster = query.cluster;
-  const Context context = world.context.with_timeout(kPatience);
+  const Context context = machine.context.with_timeout(kPatience);
   switch (query.kind) {
     case Completion::Registry:
-      return registries(world);
+      return registries(machine);
     case Completion::Mirrored:
-      return mirrored(world);
+      return mirrored(machine);
     case Completion::Mirror:
-      return mirrors_of(query.mirrored, world);
+      return mirrors_of(query.mirrored, machine);
     case Completion::Namespace:
-      return namespaces(cluster, world, context);
+      return namespaces(cluster, machine, context);
     case Completion::Release:
-      return query.release.empty() ? releases(cluster, world, context) : revisions(query, world, context);
+      return query.release.empty() ? releases(cluster, machine, context) : revisions(query, machine, context);
     case Completion::Context:
-      return contexts(cluster, world);
+      return contexts(cluster, machine);
     case Completion::Package:
-      return packages(query.typed, world, context);
+      return packages(query.typed, machine, context);
     case Completion::ValueKey:
-      return value_keys(query, world, context);
+      return value_keys(query, machine, context);
     case Completion::WorkingCopy:
-      return working_copies(world);
+      return working_copies(machine);
     case Completion::None:
     case Completion::File:
     case Completion::Directory:
@@ -197,6 +197,6 @@ Result<Names> look_up(const NameQuery& query, World& world) {
 
 }  // namespace
 
-Names names_of(const NameQuery& query, World& world) { return look_up(query, world).value_or({}); }
+Names names_of(const NameQuery& query, Machine& machine) { return look_up(query, machine).value_or({}); }
 
 }  // namespace mist::cli

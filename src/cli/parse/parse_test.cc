@@ -8,7 +8,7 @@
 namespace mist::cli {
 namespace {
 
-Result<ExitCode> nothing(const Invocation&, World&) { return ExitCode::Ok; }
+Result<ExitCode> nothing(const Invocation&, Machine&) { return ExitCode::Ok; }
 
 constexpr std::string_view kOutputs[] = {"yaml", "json", "dir="};
 constexpr std::string_view kDryRuns[] = {"client", "server"};

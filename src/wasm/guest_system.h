@@ -1,5 +1,5 @@
 #pragma once
-// Everything that a guest can know of the world, all of it an argument: the same world gives the same output.
+// The system that a guest sees through WASI, all of it an argument: the same values give the same output.
 // Plain values.
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace mist::wasm {
 
-struct World {
+struct GuestSystem {
   WallTime wall_clock{};                  ///< what the guest's clock says, for as long as it runs
   crypto::Seed seed{};                    ///< all its random bytes come from this
   std::shared_ptr<const FileTree> files;  ///< what it sees at /package; null: there is no /package

@@ -1,4 +1,4 @@
-#include "action/deploy/look.h"
+#include "action/deploy/prepare.h"
 
 #include <algorithm>
 
@@ -35,8 +35,8 @@ namespace {
 const kube::ResourceInfo kNamespaces{{"", "v1", "Namespace"}, "namespaces", false, {}};
 
 // An error of its plan, with the line of the template, and secrets hidden.
-Error for_people(const Look& look, Error failure) {
-  return look.hidden.masked(with_line(look.rendered, std::move(failure)));
+Error for_people(const PreparedDeploy& prepared, Error failure) {
+  return prepared.hidden.masked(with_line(prepared.rendered, std::move(failure)));
 }
 
 // Whether the release's namespace has to be made first.
@@ -80,54 +80,54 @@ void rest_hooks(apply::Plan& plan) {
 }
 
 // Objects from a chart's crds/ aren't applied. Nor are they deleted as objects that nobody wants any more.
-void leave_definitions(Look& look) {
-  std::erase_if(look.rendered.objects, [&](const release::RenderedObject& each) {
+void leave_definitions(PreparedDeploy& prepared) {
+  std::erase_if(prepared.rendered.objects, [&](const release::RenderedObject& each) {
     if (!apply::is_chart_definition(each)) return false;
-    look.options.allowed.prune.left_crds.emplace(each.object.name());
+    prepared.options.allowed.prune.left_crds.emplace(each.object.name());
     return true;
   });
 }
 
 // Hooks and tests of a chart, and of anybody the tests that are annotated so.
-Status take_parts(const Environment& environment, Look& look, const Intent& intent) {
-  RenderedRelease& rendered = look.rendered;
+Status take_parts(const Environment& environment, PreparedDeploy& prepared, const Intent& intent) {
+  RenderedRelease& rendered = prepared.rendered;
   if (rendered.package.engine == apply::kChartEngine) {
-    if (look.options.skip_crds) leave_definitions(look);
+    if (prepared.options.skip_crds) leave_definitions(prepared);
     apply::ChartParts parts = apply::take_chart_parts(rendered.objects);
-    look.hooks = std::move(parts.hooks);
-    look.tests = std::move(parts.tests);
+    prepared.hooks = std::move(parts.hooks);
+    prepared.tests = std::move(parts.tests);
     for (const std::string& ignored : parts.ignored)
       environment.events.warn(fmt::format("not applied: {}", ignored));
   }
   MIST_TRY(std::vector<release::RenderedObject> tests, apply::take_tests(rendered.objects));
-  for (release::RenderedObject& test : tests) look.tests.push_back(std::move(test));
+  for (release::RenderedObject& test : tests) prepared.tests.push_back(std::move(test));
   // Not applied now, and so checked by nobody else before they are.
-  for (const auto* list : {&look.tests, &look.hooks}) {
+  for (const auto* list : {&prepared.tests, &prepared.hooks}) {
     for (const release::RenderedObject& each : *list) MIST_TRY_VOID(apply::refuse_reserved(each));
   }
-  look.verb = look.options.no_hooks ? HookVerb::None : rendered.hooks.value_or(intent.hooks);
-  if (look.verb == HookVerb::Upgrade && !look.state.deployed) look.verb = HookVerb::Install;
+  prepared.verb = prepared.options.no_hooks ? HookVerb::None : rendered.hooks.value_or(intent.hooks);
+  if (prepared.verb == HookVerb::Upgrade && !prepared.state.deployed) prepared.verb = HookVerb::Install;
   return {};
 }
 
-bool nothing_new(const Look& look) {
-  const ReleaseState& state = look.state;
-  if (!state.deployed || !state.unfinished.empty() || !look.plan.changes_nothing()) return false;
+bool nothing_new(const PreparedDeploy& prepared) {
+  const ReleaseState& state = prepared.state;
+  if (!state.deployed || !state.unfinished.empty() || !prepared.plan.changes_nothing()) return false;
   if (state.anchor->head.status != release::RevisionStatus::Deployed) return false;
-  return state.deployed->package.digest == look.rendered.package.digest &&
-         state.deployed->package.reference == look.rendered.package.reference &&
-         state.deployed->package.calls == look.rendered.package.calls &&
-         package::same_values(state.deployed->user_values, look.rendered.user_values) &&
-         render::LookupGrants::recorded(state.deployed->options) == look.rendered.lookups &&
-         !look.tests_differ() && same_objects(state.deployed->hooks, look.hooks);
+  return state.deployed->package.digest == prepared.rendered.package.digest &&
+         state.deployed->package.reference == prepared.rendered.package.reference &&
+         state.deployed->package.calls == prepared.rendered.package.calls &&
+         package::same_values(state.deployed->user_values, prepared.rendered.user_values) &&
+         render::LookupGrants::recorded(state.deployed->options) == prepared.rendered.lookups &&
+         !prepared.tests_differ() && same_objects(state.deployed->hooks, prepared.hooks);
 }
 
 // Namespaces beside the release's own of which nothing tells that they are there: nothing of the release was
 // seen in them, and it doesn't bring them.
-std::map<std::string, const apply::PlannedAction*> unproven_namespaces(const Look& look) {
+std::map<std::string, const apply::PlannedAction*> unproven_namespaces(const PreparedDeploy& prepared) {
   std::map<std::string, const apply::PlannedAction*> unproven;
-  std::set<std::string> proven{look.state.id.ns, ""};
-  for (const apply::PlannedAction& action : look.plan.writes) {
+  std::set<std::string> proven{prepared.state.id.ns, ""};
+  for (const apply::PlannedAction& action : prepared.plan.writes) {
     const apimachinery::ObjectKey& key = action.key;
     if (key.group_kind == apimachinery::kNamespace) proven.insert(key.name);
     if (action.kind != ActionKind::Create) proven.insert(key.ns);
@@ -138,8 +138,9 @@ std::map<std::string, const apply::PlannedAction*> unproven_namespaces(const Loo
 }
 
 // Half of a release would be written before the server said so.
-Status check_namespaces(const Environment& environment, const Look& look, const Context& context) {
-  const auto unproven = unproven_namespaces(look);
+Status check_namespaces(const Environment& environment, const PreparedDeploy& prepared,
+                        const Context& context) {
+  const auto unproven = unproven_namespaces(prepared);
   const std::vector<std::pair<std::string, const apply::PlannedAction*>> asked(unproven.begin(),
                                                                                unproven.end());
   return parallel_for(asked.size(), 16, [&](std::size_t i) -> Status {
@@ -149,14 +150,15 @@ Status check_namespaces(const Environment& environment, const Look& look, const 
     if (!there.ok() && there.error().kind == ErrorKind::Forbidden) return {};
     if (!there.ok() && !kube::is_absent(there.error())) return std::move(there).error();
     if (there.ok() && !apimachinery::is_terminating(*there)) return {};
-    const release::RenderedObject& rendered = look.plan.desired[action->desired].rendered;
+    const release::RenderedObject& rendered = prepared.plan.desired[action->desired].rendered;
     Error failure =
-        there.ok() ? error(ErrorKind::Conflict, "the namespace of {} is being deleted", action->key.display())
-                         .with_hint("wait until it is gone")
-                   : error(ErrorKind::NotFound, "the namespace of {} does not exist", action->key.display())
-                         .with_hint(fmt::format(
-                             "put the Namespace into the package, or create it: {}",
-                             release::kubectl_text(look.state.id, fmt::format("create namespace {}", name))));
+        there.ok()
+            ? error(ErrorKind::Conflict, "the namespace of {} is being deleted", action->key.display())
+                  .with_hint("wait until it is gone")
+            : error(ErrorKind::NotFound, "the namespace of {} does not exist", action->key.display())
+                  .with_hint(fmt::format(
+                      "put the Namespace into the package, or create it: {}",
+                      release::kubectl_text(prepared.state.id, fmt::format("create namespace {}", name))));
     failure.where = rendered.place();
     return failure;
   });
@@ -170,12 +172,12 @@ DeployOptions with_recorded(DeployOptions options, const encoding::Value& record
 }
 
 // The values that none of the outputs may show.
-render::HiddenValues hidden_values(const Look& look) {
+render::HiddenValues hidden_values(const PreparedDeploy& prepared) {
   render::HiddenValues hidden;
-  hidden.add(look.rendered.looked_up);
-  hidden.add(look.rendered.drawn.looked_up, render::view_of(look.rendered.objects));
-  if (look.state.deployed) hidden.add(*look.state.deployed);
-  for (const release::Revision& revision : look.state.unfinished) hidden.add(revision);
+  hidden.add(prepared.rendered.looked_up);
+  hidden.add(prepared.rendered.drawn.looked_up, render::view_of(prepared.rendered.objects));
+  if (prepared.state.deployed) hidden.add(*prepared.state.deployed);
+  for (const release::Revision& revision : prepared.state.unfinished) hidden.add(revision);
   return hidden;
 }
 
@@ -194,7 +196,8 @@ std::multimap<apimachinery::ObjectKey, const encoding::Value*> recorded_objects(
 }
 
 // Those that are wanted and gone.
-std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environment, const Look& look,
+std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environment,
+                                                   const PreparedDeploy& prepared,
                                                    const std::vector<apply::DesiredObject>& desired,
                                                    const Owned& owned, const Context& context) {
   std::map<apimachinery::ObjectKey, const encoding::Value*> jobs;
@@ -204,7 +207,7 @@ std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environmen
   }
   if (jobs.empty()) return {};
   return finished_jobs(
-      environment, look.state, look.live, owned,
+      environment, prepared.state, prepared.live, owned,
       [&](const apimachinery::ObjectKey& key) {
         const auto found = jobs.find(key);
         return found == jobs.end() ? nullptr : found->second;
@@ -214,35 +217,35 @@ std::set<apimachinery::ObjectKey> finished_jobs_of(const Environment& environmen
 
 enum class Unreadable : std::uint8_t { Fails, IsNamed };
 
-Status observe(const Environment& environment, Look& look, const std::vector<apply::DesiredObject>& desired,
-               const Owned& owned, Unreadable unreadable, const Context& context,
-               std::set<apimachinery::GroupKind>* vanished = nullptr) {
-  look.unconverted.clear();
-  MIST_TRY(look.live,
-           apply::observe(environment.client, look.state.id, desired, owned, context,
-                          {.adopt = look.options.allowed.adopt,
-                           .take_over_from = look.options.allowed.take_over_from,
-                           .forbidden = unreadable == Unreadable::IsNamed ? &look.unreadable : nullptr,
-                           .unconverted = &look.unconverted,
+Status observe(const Environment& environment, PreparedDeploy& prepared,
+               const std::vector<apply::DesiredObject>& desired, const Owned& owned, Unreadable unreadable,
+               const Context& context, std::set<apimachinery::GroupKind>* vanished = nullptr) {
+  prepared.unconverted.clear();
+  MIST_TRY(prepared.live,
+           apply::observe(environment.client, prepared.state.id, desired, owned, context,
+                          {.adopt = prepared.options.allowed.adopt,
+                           .take_over_from = prepared.options.allowed.take_over_from,
+                           .forbidden = unreadable == Unreadable::IsNamed ? &prepared.unreadable : nullptr,
+                           .unconverted = &prepared.unconverted,
                            .vanished = vanished}));
   return {};
 }
 
 // No package makes anything of what is recorded.
-void hint_at_undoing(Look& look) {
-  for (apply::PlannedAction& write : look.plan.writes) {
+void hint_at_undoing(PreparedDeploy& prepared) {
+  for (apply::PlannedAction& write : prepared.plan.writes) {
     if (write.kind != ActionKind::Conflict || write.refusal.cause != apply::ConflictCause::Refused) continue;
     write.refusal.hint =
         fmt::format("upgrade with a package that makes it otherwise, or undo the revision: {}",
-                    release::command_text("recover", look.state.id, "--undo"));
+                    release::command_text("recover", prepared.state.id, "--undo"));
   }
 }
 
 // Helm passes over the definitions of crds/ that exist: the second release of a chart is nothing unusual.
-void hint_at_skip_crds(Look& look) {
-  for (apply::PlannedAction& write : look.plan.writes) {
+void hint_at_skip_crds(PreparedDeploy& prepared) {
+  for (apply::PlannedAction& write : prepared.plan.writes) {
     if (write.kind != ActionKind::Conflict || write.refusal.cause != apply::ConflictCause::Foreign ||
-        !apply::is_chart_definition(look.plan.desired[write.desired].rendered))
+        !apply::is_chart_definition(prepared.plan.desired[write.desired].rendered))
       continue;
     write.refusal.hint = write.live.marks.part_of.empty() && write.owner.empty()
                              ? "leave it as it is with --skip-crds, or take it into the release with --adopt"
@@ -251,11 +254,11 @@ void hint_at_skip_crds(Look& look) {
 }
 
 // A rollback goes back beyond these adoptions, but no record has the earlier states of the objects.
-void note_untold_adoptions(Look& look) {
-  for (apply::PlannedAction& removal : look.plan.removals) {
-    const auto since = look.rendered.adopted_since.find(removal.key);
+void note_untold_adoptions(PreparedDeploy& prepared) {
+  for (apply::PlannedAction& removal : prepared.plan.removals) {
+    const auto since = prepared.rendered.adopted_since.find(removal.key);
     if (removal.kind != ActionKind::Retain || !removal.recorded.adopted || is_return(removal) ||
-        since == look.rendered.adopted_since.end() || !since->second.is_null())
+        since == prepared.rendered.adopted_since.end() || !since->second.is_null())
       continue;
     removal.recorded.left = true;
     removal.reason += "; no record tells what it was, so it keeps what the release wrote";
@@ -264,62 +267,62 @@ void note_untold_adoptions(Look& look) {
 
 // Last of all, when it is known what is left. Objects that it uses stay with it, and with them what contains
 // them: containers are decided again, which may leave more.
-Status retain_what_is_used(const Environment& environment, Look& look, const Context& context) {
-  look.used = apply::used_removals(look.plan, look.live);
-  while (apply::retain_used_by_left(look.plan, look.used)) {
-    MIST_TRY(look.containers,
-             Containers::of_plan(environment, look.plan, look.live, look.options.allowed.prune, context));
-    apply::leave_refused(look.plan, look.live, {.allowed = look.options.allowed});
+Status retain_what_is_used(const Environment& environment, PreparedDeploy& prepared, const Context& context) {
+  prepared.used = apply::used_removals(prepared.plan, prepared.live);
+  while (apply::retain_used_by_left(prepared.plan, prepared.used)) {
+    MIST_TRY(prepared.containers, Containers::of_plan(environment, prepared.plan, prepared.live,
+                                                      prepared.options.allowed.prune, context));
+    apply::leave_refused(prepared.plan, prepared.live, {.allowed = prepared.options.allowed});
   }
   return {};
 }
 
-Status make_plan(const Environment& environment, Look& look, std::vector<apply::DesiredObject> desired,
-                 const Owned& owned, const Context& context) {
-  apply::PlanRules rules{.allowed = look.options.allowed};
+Status make_plan(const Environment& environment, PreparedDeploy& prepared,
+                 std::vector<apply::DesiredObject> desired, const Owned& owned, const Context& context) {
+  apply::PlanRules rules{.allowed = prepared.options.allowed};
   rules.kubectl = environment.client.kubectl();
-  rules.only_looks = look.only_looks;
-  rules.resumes = look.rendered.hooks_resume;
-  rules.made_namespace = look.made_namespace;
-  rules.was_helms = apply::has_adopted(look.state.id, owned);
-  rules.unreadable = look.unconverted;
-  rules.recorded = recorded_objects(look.state);
-  rules.adopted_in_vain = look.adopted_in_vain();
-  rules.hooks_never_run = look.state.hooks_never_run();
-  rules.finished_jobs = finished_jobs_of(environment, look, desired, owned, context);
-  MIST_TRY(look.plan, apply::make_plan(look.state.id, std::move(desired), owned, look.live,
-                                       look.state.next_revision(), rules, look.waiting));
-  MIST_TRY_VOID(plan_returns(environment, look.state, look.plan.removals, context));
-  note_untold_adoptions(look);
+  rules.read_only = prepared.read_only;
+  rules.resumes = prepared.rendered.hooks_resume;
+  rules.made_namespace = prepared.made_namespace;
+  rules.was_helms = apply::has_adopted(prepared.state.id, owned);
+  rules.unreadable = prepared.unconverted;
+  rules.recorded = recorded_objects(prepared.state);
+  rules.adopted_in_vain = prepared.adopted_in_vain();
+  rules.hooks_never_run = prepared.state.hooks_never_run();
+  rules.finished_jobs = finished_jobs_of(environment, prepared, desired, owned, context);
+  MIST_TRY(prepared.plan, apply::make_plan(prepared.state.id, std::move(desired), owned, prepared.live,
+                                           prepared.state.next_revision(), rules, prepared.waiting));
+  MIST_TRY_VOID(plan_returns(environment, prepared.state, prepared.plan.removals, context));
+  note_untold_adoptions(prepared);
   // A recorded revision is applied as it is.
   const bool rendered_chart =
-      look.rendered.restores < 0 && look.rendered.package.engine == apply::kChartEngine;
-  if (rendered_chart) hint_at_skip_crds(look);
-  if (look.asks_about_changes) apply::ask_about_all_changes(look.plan);
-  MIST_TRY_VOID(apply::settle(environment.client, look.plan, look.live, rules, context));
-  MIST_TRY(look.containers,
-           Containers::of_plan(environment, look.plan, look.live, look.options.allowed.prune, context));
-  if (look.asks_about_changes) {
+      prepared.rendered.restores < 0 && prepared.rendered.package.engine == apply::kChartEngine;
+  if (rendered_chart) hint_at_skip_crds(prepared);
+  if (prepared.asks_about_changes) apply::ask_about_all_changes(prepared.plan);
+  MIST_TRY_VOID(apply::settle(environment.client, prepared.plan, prepared.live, rules, context));
+  MIST_TRY(prepared.containers, Containers::of_plan(environment, prepared.plan, prepared.live,
+                                                    prepared.options.allowed.prune, context));
+  if (prepared.asks_about_changes) {
     MIST_TRY_VOID(
-        apply::ask_about_deletes(environment.client, look.plan, rules, look.leaves_refused, context));
-    MIST_TRY_VOID(apply::put_gates_first(environment.client, look.plan, look.live, context));
+        apply::ask_about_deletes(environment.client, prepared.plan, rules, prepared.leaves_refused, context));
+    MIST_TRY_VOID(apply::put_gates_first(environment.client, prepared.plan, prepared.live, context));
   }
-  if (look.leaves_refused)
-    apply::leave_refused(look.plan, look.live, {.allowed = look.options.allowed});
-  else if (look.rendered.restores >= 0)
-    hint_at_undoing(look);
+  if (prepared.leaves_refused)
+    apply::leave_refused(prepared.plan, prepared.live, {.allowed = prepared.options.allowed});
+  else if (prepared.rendered.restores >= 0)
+    hint_at_undoing(prepared);
   // A recorded revision was checked when it was made.
-  if (rendered_chart && !look.options.force_crds)
-    MIST_TRY_VOID(check_definitions(environment, look.plan, look.live, context));
-  MIST_TRY_VOID(check_namespaces(environment, look, context));
-  if (look.leaves_refused) {
-    MIST_TRY_VOID(leave_dangling_owners(environment, look.plan, context));
-    MIST_TRY_VOID(retain_what_is_used(environment, look, context));
-  } else if (look.asks_about_changes) {
-    MIST_TRY_VOID(refuse_dangling_owners(environment, look.plan, context));
+  if (rendered_chart && !prepared.options.force_crds)
+    MIST_TRY_VOID(check_definitions(environment, prepared.plan, prepared.live, context));
+  MIST_TRY_VOID(check_namespaces(environment, prepared, context));
+  if (prepared.leaves_refused) {
+    MIST_TRY_VOID(leave_dangling_owners(environment, prepared.plan, context));
+    MIST_TRY_VOID(retain_what_is_used(environment, prepared, context));
+  } else if (prepared.asks_about_changes) {
+    MIST_TRY_VOID(refuse_dangling_owners(environment, prepared.plan, context));
   }
-  look.nothing_new = nothing_new(look);
-  if (look.nothing_new) rest_hooks(look.plan);
+  prepared.nothing_new = nothing_new(prepared);
+  if (prepared.nothing_new) rest_hooks(prepared.plan);
   return {};
 }
 
@@ -337,21 +340,22 @@ Status refuse_untaken(const RenderedRelease& rendered, const std::vector<apply::
 }
 
 // A wrong path, an empty file, a condition that is never met: each makes nothing, and no error.
-Status refuse_emptying(const Look& look, const std::vector<apply::DesiredObject>& desired) {
-  if (!desired.empty() || look.options.allow_empty || look.rendered.restores >= 0 || !look.state.deployed)
+Status refuse_emptying(const PreparedDeploy& prepared, const std::vector<apply::DesiredObject>& desired) {
+  if (!desired.empty() || prepared.options.allow_empty || prepared.rendered.restores >= 0 ||
+      !prepared.state.deployed)
     return {};
   const auto count =
-      std::ranges::count_if(look.state.deployed->inventory,
+      std::ranges::count_if(prepared.state.deployed->inventory,
                             [](const apply::InventoryItem& item) { return !item.retained && !item.hook; });
   if (count == 0) return {};
   return error(ErrorKind::Conflict, "the package makes no objects, so all {} of release {} would go",
-               plural(static_cast<std::size_t>(count), "object"), look.state.id.display())
+               plural(static_cast<std::size_t>(count), "object"), prepared.state.id.display())
       .with_hint(fmt::format("see what mistctl generate prints; if that is meant, say --allow-empty, or {}",
-                             release::command_text("uninstall", look.state.id)));
+                             release::command_text("uninstall", prepared.state.id)));
 }
 
 // Of what is wanted: what is there, and what is to be done.
-Status look_at_cluster(const Environment& environment, Look& result, const Intent& intent,
+Status observe_cluster(const Environment& environment, PreparedDeploy& result, const Intent& intent,
                        const DeployOptions& options, Unreadable unreadable, const Context& context) {
   const release::ReleaseId& id = result.state.id;
   MIST_TRY_VOID(take_parts(environment, result, intent));
@@ -388,13 +392,14 @@ Status look_at_cluster(const Environment& environment, Look& result, const Inten
   return examine_drawn(environment, result, context);
 }
 
-Result<Look> look_with(const Environment& environment, ReleaseState state, const Intent& intent,
-                       const DeployOptions& options, Unreadable unreadable, const Context& context) {
-  Look result;
+Result<PreparedDeploy> prepare_with(const Environment& environment, ReleaseState state, const Intent& intent,
+                                    const DeployOptions& options, Unreadable unreadable,
+                                    const Context& context) {
+  PreparedDeploy result;
   result.state = std::move(state);
   result.leaves_refused = intent.leaves_refused;
   result.asks_about_changes = intent.asks_about_changes;
-  result.only_looks = intent.only_looks || options.dry_run != DryRun::No;
+  result.read_only = intent.read_only || options.dry_run != DryRun::No;
   if (intent.check) {
     if (Status refused = intent.check(result.state); !refused) {
       if (!result.state.anchor) MIST_TRY_VOID(refuse_lost_anchor(environment, result.state.id, context));
@@ -411,81 +416,83 @@ Result<Look> look_with(const Environment& environment, ReleaseState state, const
         release::command_text("uninstall", result.state.id)));
   if (!options.rotate.nothing()) MIST_TRY_VOID(read_kept_rotations(environment, result.state, context));
   MIST_TRY(result.rendered, intent.render(result.state));
-  if (result.rendered.birth) result.state.birth = *result.rendered.birth;
+  if (result.rendered.fixed) result.state.fixed = *result.rendered.fixed;
   result.hidden = hidden_values(result);
   result.options = with_recorded(options, result.rendered.recorded_options);
   // Objects that a run was taking over when it died are still to be taken over; going back to a revision
   // takes nothing.
   if (!options.allowed.take_over_from && !result.state.unfinished.empty())
     result.options.allowed.take_over_from = allowed_by(result.rendered.recorded_options).take_over_from;
-  if (Status seen = look_at_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
+  if (Status seen = observe_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
     return for_people(result, std::move(seen).error());
   return result;
 }
 
 // Looks again if discovery turns out to be outdated in the midst of it.
-Result<Look> look_until_it_agrees(const Environment& environment, const release::ReleaseId& id,
-                                  const Intent& intent, const DeployOptions& options, Unreadable unreadable,
-                                  const Context& context) {
+Result<PreparedDeploy> prepare_until_scopes_agree(const Environment& environment,
+                                                  const release::ReleaseId& id, const Intent& intent,
+                                                  const DeployOptions& options, Unreadable unreadable,
+                                                  const Context& context) {
   for (int tries = 1;; ++tries) {
     MIST_TRY(ReleaseState state, read_release(environment, id, context));
-    auto seen = look_with(environment, std::move(state), intent, options, unreadable, context);
-    if (seen.ok() || !apply::has_other_scope(seen.error()) || tries == kLooks) return seen;
+    auto seen = prepare_with(environment, std::move(state), intent, options, unreadable, context);
+    if (seen.ok() || !apply::has_other_scope(seen.error()) || tries == kMostAttempts) return seen;
     environment.client.invalidate_discovery();
   }
 }
 
 }  // namespace
 
-std::set<apimachinery::ObjectKey> Look::adopted_in_vain() const {
+std::set<apimachinery::ObjectKey> PreparedDeploy::adopted_in_vain() const {
   std::set<apimachinery::ObjectKey> keys = state.adopted_in_vain();
   for (const auto& [key, before] : rendered.adopted_since) keys.insert(key);
   return keys;
 }
 
-bool Look::tests_differ() const {
+bool PreparedDeploy::tests_differ() const {
   return state.deployed ? !same_objects(state.deployed->tests, tests) : !tests.empty();
 }
 
-Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
-                  const DeployOptions& options, const Context& context) {
-  return look_until_it_agrees(environment, id, intent, options, Unreadable::Fails, context);
+Result<PreparedDeploy> prepare(const Environment& environment, const release::ReleaseId& id,
+                               const Intent& intent, const DeployOptions& options, const Context& context) {
+  return prepare_until_scopes_agree(environment, id, intent, options, Unreadable::Fails, context);
 }
 
-Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
-                  const DeployOptions& options, const Context& context) {
-  return look_with(environment, std::move(state), intent, options, Unreadable::Fails, context);
+Result<PreparedDeploy> prepare(const Environment& environment, ReleaseState state, const Intent& intent,
+                               const DeployOptions& options, const Context& context) {
+  return prepare_with(environment, std::move(state), intent, options, Unreadable::Fails, context);
 }
 
-Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
-                                      const Intent& intent, const DeployOptions& options,
-                                      const Context& context) {
-  return look_until_it_agrees(environment, id, intent, options, Unreadable::IsNamed, context);
+Result<PreparedDeploy> prepare_readable(const Environment& environment, const release::ReleaseId& id,
+                                        const Intent& intent, const DeployOptions& options,
+                                        const Context& context) {
+  return prepare_until_scopes_agree(environment, id, intent, options, Unreadable::IsNamed, context);
 }
 
 // Half of a release would be written before the server said what it can't read.
-Status check_look(const Environment& environment, const Look& look, const Context& context) {
-  Status fits =
-      apply::check_against_server(environment.client, look.plan,
-                                  apply::changes_by(look.plan.desired, environment.client, context), context);
-  return fits.ok() ? fits : for_people(look, std::move(fits).error());
+Status check_prepared(const Environment& environment, const PreparedDeploy& prepared,
+                      const Context& context) {
+  Status fits = apply::check_against_server(
+      environment.client, prepared.plan,
+      apply::changes_by(prepared.plan.desired, environment.client, context), context);
+  return fits.ok() ? fits : for_people(prepared, std::move(fits).error());
 }
 
-Status explain_refusals(const Environment& environment, Look& look, const Context& context) {
-  return apply::explain_refusals(environment.client, look.plan, context);
+Status explain_refusals(const Environment& environment, PreparedDeploy& prepared, const Context& context) {
+  return apply::explain_refusals(environment.client, prepared.plan, context);
 }
 
-Status refuse_conflicts(const Look& look) {
-  Status agreed = apply::refuse_conflicts(look.plan);
-  return agreed.ok() ? agreed : for_people(look, std::move(agreed).error());
+Status refuse_conflicts(const PreparedDeploy& prepared) {
+  Status agreed = apply::refuse_conflicts(prepared.plan);
+  return agreed.ok() ? agreed : for_people(prepared, std::move(agreed).error());
 }
 
-Status look_again(const Environment& environment, Look& look, const Context& context) {
-  std::vector<apply::DesiredObject> desired = std::move(look.plan.desired);
-  const Owned owned = look.state.owned();
+Status refresh(const Environment& environment, PreparedDeploy& prepared, const Context& context) {
+  std::vector<apply::DesiredObject> desired = std::move(prepared.plan.desired);
+  const Owned owned = prepared.state.owned();
   const Activity reading(environment.events, "reading the cluster");
-  MIST_TRY_VOID(observe(environment, look, desired, owned, Unreadable::Fails, context));
-  return make_plan(environment, look, std::move(desired), owned, context);
+  MIST_TRY_VOID(observe(environment, prepared, desired, owned, Unreadable::Fails, context));
+  return make_plan(environment, prepared, std::move(desired), owned, context);
 }
 
 }  // namespace mist::action

@@ -65,7 +65,7 @@ struct ObjectKind {
 /// spec of which a part is missing has more than that, however it was read.
 inline constexpr int kMostSpecLevels = 500;
 
-struct World {
+struct Queries {
   /// The result of a node's function, with namespaces filled in, but for those of `unplaced`. `environment`:
   /// the instance and what edges extract.
   std::function<Result<Value>(const std::string& node, const Value& environment)> make;

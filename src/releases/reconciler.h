@@ -1,7 +1,7 @@
 #pragma once
-// One look at one Release: compares the wish in it with the record of what is deployed, and applies the
+// Reconciles one Release: compares the wish in it with the record of what is deployed, and applies the
 // difference, with the rights of the ServiceAccount that it names. The outcome goes to its status. Blocking;
-// any thread, but one look at each Release at a time.
+// any thread, but for each Release one at a time.
 
 #include <functional>
 #include <memory>
@@ -25,7 +25,7 @@
 
 namespace mist::releases {
 
-struct World {
+struct Dependencies {
   FileSystem& files;
   ProcessRunner& processes;
   Clock& clock;
@@ -52,27 +52,27 @@ struct Others {
   std::function<void(const Key& on, const Key& who)> wake;
 };
 
-struct Look {
+struct Outcome {
   std::optional<Value> status = {};    ///< to be written; nullopt: it stays, or the object may be gone
   bool failed = false;                 ///< something is to be tried again
   bool wrote = false;                  ///< and had begun to change the cluster
-  std::optional<Duration> again = {};  ///< when to look again if nothing happens; nullopt: never
+  std::optional<Duration> again = {};  ///< when to reconcile again if nothing happens; nullopt: never
 };
 
-class Keeper {
+class Reconciler {
  public:
-  /// Writes a status while the look goes on.
+  /// Writes a status while it is reconciled.
   using Tell = std::function<void(const Value& status)>;
 
-  /// All of `world` outlives this.
-  explicit Keeper(World world) : world_(std::move(world)) {}
+  /// All of `dependencies` outlives this.
+  explicit Reconciler(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
-  /// Errors: Cancelled, where the context was stopped; what was begun goes on with the next look.
-  Result<Look> look(const Value& object, const Others& others, const Tell& tell,
-                    const Context& context) const;
+  /// Errors: Cancelled, where the context was stopped; what was begun goes on with the next call.
+  Result<Outcome> reconcile(const Value& object, const Others& others, const Tell& tell,
+                            const Context& context) const;
 
  private:
-  const World world_;
+  const Dependencies dependencies_;
 };
 
 }  // namespace mist::releases

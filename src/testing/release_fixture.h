@@ -29,7 +29,7 @@ metadata: {name: two}
 data: {b: "2"}
 )";
 
-class ReleaseWorld : public ::testing::Test {
+class ReleaseFixture : public ::testing::Test {
  protected:
   action::Environment environment() { return {client(), clock, random, events, "tester"}; }
   /// Through whom the actions see the cluster.
@@ -56,8 +56,8 @@ class ReleaseWorld : public ::testing::Test {
   }
   Result<action::DeployReport> rollback_now(std::optional<int> to = {},
                                             const action::DeployOptions& options = {}) {
-    const action::Environment world = environment();
-    return deploy(world, id, action::rollback_intent(world, to, context), options, context);
+    const action::Environment here = environment();
+    return deploy(here, id, action::rollback_intent(here, to, context), options, context);
   }
   Result<action::UninstallReport> uninstall_now(const action::UninstallOptions& options = {}) {
     MIST_TRY(action::UninstallPlan plan, plan_uninstall(environment(), id, options, context));

@@ -1,4 +1,4 @@
-#include "render/local_birth.h"
+#include "render/local_fixed_inputs.h"
 
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ namespace {
 // In a seed file. Older ones lack it, and what was rendered from them must not change.
 constexpr std::string_view kChartSeeds = "chartSeeds", kOwn = "own";
 
-Result<Birth> parse(const std::string& text, const Path& path, const release::ReleaseId& release) {
+Result<FixedInputs> parse(const std::string& text, const Path& path, const release::ReleaseId& release) {
   const auto document = encoding::parse_json(text);
   std::string seed;
   const Value* const charts = document.ok() ? document->find(kChartSeeds) : nullptr;
@@ -32,14 +32,15 @@ Result<Birth> parse(const std::string& text, const Path& path, const release::Re
   const std::string info = "mistletoe/local-release/v1/" + release.display();
   const std::vector<std::byte> own =
       crypto::hkdf_sha256(std::as_bytes(std::span(seed)), {}, std::as_bytes(std::span(info)), 32);
-  return Birth{SecretString(std::string(reinterpret_cast<const char*>(own.data()), own.size())),
-               std::string(document->string_at("clock")), charts == nullptr};
+  return FixedInputs{SecretString(std::string(reinterpret_cast<const char*>(own.data()), own.size())),
+                     std::string(document->string_at("clock")), charts == nullptr};
 }
 
 }  // namespace
 
-Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, EventSink& events,
-                          const Path& path, SeedFile missing, const release::ReleaseId& release) {
+Result<FixedInputs> local_fixed_inputs(FileSystem& files, Random& random, const Clock& clock,
+                                       EventSink& events, const Path& path, SeedFile missing,
+                                       const release::ReleaseId& release) {
   if (auto text = files.read(path, 4096); text.ok()) {
     struct stat info{};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0)

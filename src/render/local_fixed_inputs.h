@@ -18,7 +18,8 @@ enum class SeedFile : std::uint8_t { MayBeMade, MustExist };
 /// won't be the same again. The seed is that of this release: two names never draw
 /// the same (HKDF-SHA256 of the file's seed, "mistletoe/local-release/v1/" + namespace + "/" + name).
 /// Invalid: the file is damaged, or others may read it.
-Result<Birth> local_birth(FileSystem& files, Random& random, const Clock& clock, EventSink& events,
-                          const Path& path, SeedFile missing, const release::ReleaseId& release);
+Result<FixedInputs> local_fixed_inputs(FileSystem& files, Random& random, const Clock& clock,
+                                       EventSink& events, const Path& path, SeedFile missing,
+                                       const release::ReleaseId& release);
 
 }  // namespace mist::render

@@ -1,5 +1,5 @@
 #pragma once
-// A World for tests of the command line: streams in memory, a home directory of its own, no environment but
+// A Machine for tests of the command line: streams in memory, a home directory of its own, no environment but
 // what the test sets, no cluster. One thread, except the streams.
 
 #include <deque>
@@ -12,8 +12,8 @@
 #include "base/fs.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "cli/machine.h"
 #include "cli/run.h"
-#include "cli/world.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
 
@@ -81,7 +81,7 @@ class FakeInput final : public cli::Input {
   bool terminal = false;
 };
 
-struct FakeWorld {
+struct FakeMachine {
   TempDir home;
   FakeInput in;
   FakeOutput out, err;
@@ -92,7 +92,7 @@ struct FakeWorld {
   std::map<std::string, std::string, std::less<>> environment{{"MIST_HOME_LOCATION", home.path().string()},
                                                               {"TERM", "xterm"}};
   NullEventSink events;
-  cli::World world{
+  cli::Machine machine{
       .build = {.version = "0.0.0-test", .commit = "none", .platform = "test/none", .compiler = "none"},
       .program = home.path() / "bin/mistctl",
       .in = in,
@@ -111,7 +111,7 @@ struct FakeWorld {
 
   /// Runs one command line, words only: no quotes.
   cli::ExitCode run(const std::vector<std::string>& args, const cli::CommandTable& table) {
-    return cli::run(args, world, table);
+    return cli::run(args, machine, table);
   }
 };
 

@@ -11,7 +11,7 @@
 
 namespace mist::action {
 
-struct Look {
+struct PreparedDeploy {
   ReleaseState state;
   RenderedRelease rendered;                         ///< its objects were moved into plan.desired
   render::HiddenValues hidden;                      ///< of looked-up Secrets, now and in revisions
@@ -25,7 +25,7 @@ struct Look {
   std::set<std::string> seen_uids = {};
   apply::Plan plan;
   Containers containers;  ///< what keeps what the plan removes
-  /// Of look_at_what_may_be_read(): the others. The plan takes them for missing.
+  /// Of prepare_readable(): the others. The plan takes them for missing.
   std::map<apimachinery::ObjectKey, std::string> unreadable = {};
   /// Objects that a failing conversion webhook hides. The plan writes them last, and retries for long.
   std::map<apimachinery::ObjectKey, apply::Unconverted> unconverted = {};
@@ -34,7 +34,7 @@ struct Look {
   apply::UsedRemovals used = {};   ///< what stays should one of these be left only when it is written
   bool namespace_missing = false;  ///< of the release: to be created before anything else
   bool leaves_refused = false;     ///< Intent::leaves_refused
-  bool only_looks = false;         ///< apply::PlanRules::only_looks
+  bool read_only = false;          ///< apply::PlanRules::read_only
   bool asks_about_changes = true;  ///< Intent::asks_about_changes
   bool made_namespace = false;     ///< by this run, and not by somebody else meanwhile
   /// Nothing differs: neither objects nor package nor values, and no revision is unfinished.
@@ -49,28 +49,28 @@ struct Look {
 
 /// NotFound: the release's namespace does not exist, and nobody asked to create it. Other errors: those of
 /// deploy() up to its lock.
-Result<Look> look(const Environment& environment, const release::ReleaseId& id, const Intent& intent,
-                  const DeployOptions& options, const Context& context);
+Result<PreparedDeploy> prepare(const Environment& environment, const release::ReleaseId& id,
+                               const Intent& intent, const DeployOptions& options, const Context& context);
 /// The same with a release that was just read.
-Result<Look> look(const Environment& environment, ReleaseState state, const Intent& intent,
-                  const DeployOptions& options, const Context& context);
+Result<PreparedDeploy> prepare(const Environment& environment, ReleaseState state, const Intent& intent,
+                               const DeployOptions& options, const Context& context);
 
-/// For who will not write: what we may not read is no error, but named in Look::unreadable.
-Result<Look> look_at_what_may_be_read(const Environment& environment, const release::ReleaseId& id,
-                                      const Intent& intent, const DeployOptions& options,
-                                      const Context& context);
+/// For who will not write: what we may not read is no error, but named in PreparedDeploy::unreadable.
+Result<PreparedDeploy> prepare_readable(const Environment& environment, const release::ReleaseId& id,
+                                        const Intent& intent, const DeployOptions& options,
+                                        const Context& context);
 
 /// Refuses what a deployment would refuse before it writes anything: objects that don't fit the cluster's
 /// schemas. So a plan or preview reports the same errors. Conflicts are in the plan itself.
-Status check_look(const Environment& environment, const Look& look, const Context& context);
+Status check_prepared(const Environment& environment, const PreparedDeploy& prepared, const Context& context);
 
 /// apply::explain_refusals() of its plan.
-Status explain_refusals(const Environment& environment, Look& look, const Context& context);
+Status explain_refusals(const Environment& environment, PreparedDeploy& prepared, const Context& context);
 
 /// apply::refuse_conflicts() of its plan, with the line of the template, and secrets hidden.
-Status refuse_conflicts(const Look& look);
+Status refuse_conflicts(const PreparedDeploy& prepared);
 
 /// Reads the cluster and plans once more, for the same wanted objects.
-Status look_again(const Environment& environment, Look& look, const Context& context);
+Status refresh(const Environment& environment, PreparedDeploy& prepared, const Context& context);
 
 }  // namespace mist::action

@@ -1,4 +1,4 @@
-#include "render/local_birth.h"
+#include "render/local_fixed_inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class LocalBirth : public ::testing::Test {
+class LocalFixedInputs : public ::testing::Test {
  protected:
-  Result<Birth> birth(const std::string& name, SeedFile missing = SeedFile::MayBeMade) {
-    return local_birth(files, random, clock, events, path, missing, {"default", name});
+  Result<FixedInputs> drawn(const std::string& name, SeedFile missing = SeedFile::MayBeMade) {
+    return local_fixed_inputs(files, random, clock, events, path, missing, {"default", name});
   }
   testing::TempDir dir;
   const Path path = dir.path() / "state/seed";
@@ -29,11 +29,11 @@ class LocalBirth : public ::testing::Test {
   testing::RecordedEvents events;
 };
 
-TEST_F(LocalBirth, IsDrawnOnceAndKeptForItsOwnerOnly) {
-  const auto first = birth("web");
+TEST_F(LocalFixedInputs, IsDrawnOnceAndKeptForItsOwnerOnly) {
+  const auto first = drawn("web");
   ASSERT_TRUE(first.ok()) << first.error().to_line();
   EXPECT_EQ(first->seed.reveal().size(), 32u);
-  const auto again = birth("web");
+  const auto again = drawn("web");
   EXPECT_EQ(again->seed, first->seed);
   EXPECT_EQ(again->frozen_clock, first->frozen_clock);
   struct stat info{};
@@ -41,21 +41,22 @@ TEST_F(LocalBirth, IsDrawnOnceAndKeptForItsOwnerOnly) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
-TEST_F(LocalBirth, TwoReleasesNeverDrawTheSame) {
-  EXPECT_NE(birth("web")->seed, birth("shop")->seed);
-  EXPECT_NE(birth("web")->seed,
-            local_birth(files, random, clock, events, path, SeedFile::MustExist, {"other", "web"})->seed);
+TEST_F(LocalFixedInputs, TwoReleasesNeverDrawTheSame) {
+  EXPECT_NE(drawn("web")->seed, drawn("shop")->seed);
+  EXPECT_NE(
+      drawn("web")->seed,
+      local_fixed_inputs(files, random, clock, events, path, SeedFile::MustExist, {"other", "web"})->seed);
 }
 
-TEST_F(LocalBirth, NamedFileMustExist) {
-  EXPECT_EQ(birth("web", SeedFile::MustExist).error().kind, ErrorKind::NotFound);
+TEST_F(LocalFixedInputs, NamedFileMustExist) {
+  EXPECT_EQ(drawn("web", SeedFile::MustExist).error().kind, ErrorKind::NotFound);
   EXPECT_FALSE(files.exists(path));
 }
 
 // GitOps: another mistctl must not change the passwords of what is rendered from a file that is there.
-TEST_F(LocalBirth, ChartsDrawAsTheFileSays) {
-  EXPECT_FALSE(birth("web")->charts_share_seed);
-  EXPECT_FALSE(birth("web")->charts_share_seed) << "from the file that was made";
+TEST_F(LocalFixedInputs, ChartsDrawAsTheFileSays) {
+  EXPECT_FALSE(drawn("web")->charts_share_seed);
+  EXPECT_FALSE(drawn("web")->charts_share_seed) << "from the file that was made";
   const auto with = [&](std::string_view more) {
     EXPECT_TRUE(files
                     .write(path,
@@ -64,7 +65,7 @@ TEST_F(LocalBirth, ChartsDrawAsTheFileSays) {
                                std::string(more) + "}",
                            {.mode = 0600})
                     .ok());
-    return birth("web");
+    return drawn("web");
   };
   EXPECT_TRUE(with("")->charts_share_seed);
   EXPECT_FALSE(with(R"(,"chartSeeds":"own")")->charts_share_seed);
@@ -72,10 +73,10 @@ TEST_F(LocalBirth, ChartsDrawAsTheFileSays) {
 }
 
 // A home that can't be written, a full disk.
-TEST_F(LocalBirth, IsForThisTimeOnlyWhereItCannotBeKept) {
+TEST_F(LocalFixedInputs, IsForThisTimeOnlyWhereItCannotBeKept) {
   const auto lost = [&] {
-    return local_birth(files, random, clock, events, "/proc/mistletoe/seed", SeedFile::MayBeMade,
-                       {"default", "web"});
+    return local_fixed_inputs(files, random, clock, events, "/proc/mistletoe/seed", SeedFile::MayBeMade,
+                              {"default", "web"});
   };
   const auto once = lost();
   ASSERT_TRUE(once.ok()) << once.error().to_line();
@@ -84,12 +85,12 @@ TEST_F(LocalBirth, IsForThisTimeOnlyWhereItCannotBeKept) {
   EXPECT_THAT(events.messages, ElementsAre(HasSubstr("--seed-file"), HasSubstr("--seed-file")));
 }
 
-TEST_F(LocalBirth, DamagedOrReadableByOthersIsRefusedAndKept) {
+TEST_F(LocalFixedInputs, DamagedOrReadableByOthersIsRefusedAndKept) {
   ASSERT_TRUE(files.write(path, "{}", {.mode = 0600}).ok());
-  EXPECT_THAT(birth("web").error().message, HasSubstr("damaged"));
+  EXPECT_THAT(drawn("web").error().message, HasSubstr("damaged"));
   EXPECT_EQ(*files.read(path), "{}");
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
-  EXPECT_THAT(birth("web").error().hint, HasSubstr("chmod 600"));
+  EXPECT_THAT(drawn("web").error().hint, HasSubstr("chmod 600"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "releases/keeper.h"
+#include "releases/reconciler.h"
 
 #include <algorithm>
 #include <array>
@@ -89,24 +89,24 @@ std::string cycle_of(const Key& from, const Others& others) {
 
 class Visit {
  public:
-  Visit(const World& world, const Value& object, const Others& others, const Keeper::Tell& tell,
-        const Context& context)
-      : world_(world),
+  Visit(const Dependencies& dependencies, const Value& object, const Others& others,
+        const Reconciler::Tell& tell, const Context& context)
+      : dependencies_(dependencies),
         object_(object),
         others_(others),
         tell_(tell),
         context_(context),
         key_(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"})),
-        events_(world.events, fmt::format("Release {}", display(key_)),
+        events_(dependencies.events, fmt::format("Release {}", display(key_)),
                 [this](const PlanAnnounced& plan) { begins(plan); }),
-        notices_(world.client, world.clock, events_) {}
+        notices_(dependencies.client, dependencies.clock, events_) {}
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit() = default;
 
-  Result<Look> run() {
+  Result<Outcome> run() {
     const bool terminating = apimachinery::is_terminating(object_);
-    if (terminating && !has_finalizer(object_)) return Look{};
+    if (terminating && !has_finalizer(object_)) return Outcome{};
     if (terminating) return take_down();
     auto read = spec_of(object_);
     if (!read.ok()) return gives_up_unread(read.error());
@@ -118,7 +118,7 @@ class Visit {
                       error(ErrorKind::Conflict, "Release {} keeps the release {} already", display(*elder),
                             spec_.release.display()));
     }
-    MIST_TRY(std::optional<Look> waits, wait_for_dependencies());
+    MIST_TRY(std::optional<Outcome> waits, wait_for_dependencies());
     if (waits) return *std::move(waits);
     auto client = client_of(spec_.account);
     if (!client.ok()) return gives_up(reason::kNoAccount, client.error());
@@ -128,35 +128,35 @@ class Visit {
   }
 
  private:
-  // --- what becomes of a look
+  // --- what becomes of a reconciliation
 
-  Look says(const Report& report) {
-    const Value status = status_of(object_, report, format_time(world_.clock.now()));
-    Look look;
+  Outcome says(const Report& report) {
+    const Value status = status_of(object_, report, format_time(dependencies_.clock.now()));
+    Outcome outcome;
     const Value* const before = object_.find("status");
     // The begin of a run was written over it.
-    if (wrote_ || before == nullptr || *before != status) look.status = status;
+    if (wrote_ || before == nullptr || *before != status) outcome.status = status;
     // There is no interval where the spec can't be read.
-    if (!report.suspended && spec_.interval > Duration()) look.again = spec_.interval;
-    return look;
+    if (!report.suspended && spec_.interval > Duration()) outcome.again = spec_.interval;
+    return outcome;
   }
 
-  // Nothing is done until somebody changes something. Whether its release is still there is looked at all the
+  // Nothing is done until somebody changes something. Whether its release is still there is checked all the
   // same: nothing wakes it when that is uninstalled by hand.
-  Look idles(const Report& report) {
-    Look look = says(report);
-    if (client_ == nullptr || absent_ || !had_it()) look.again.reset();
-    return look;
+  Outcome idles(const Report& report) {
+    Outcome outcome = says(report);
+    if (client_ == nullptr || absent_ || !had_it()) outcome.again.reset();
+    return outcome;
   }
 
-  Look gives_up(std::string_view reason, const Error& failure) {
+  Outcome gives_up(std::string_view reason, const Error& failure) {
     const std::string words = words_of(failure, Hints::Yes);
     tell_once(reason, words);
     return idles({.ready = "False", .reason = reason, .message = words, .stalled = words, .absent = absent_});
   }
 
-  // Its deletion needs less, which says where its release is, and as whom to look there.
-  Look gives_up_unread(const Error& failure) {
+  // Its deletion needs less, which says where its release is, and as whom to read it.
+  Outcome gives_up_unread(const Error& failure) {
     auto read = spec_of_deletion(object_);
     if (read.ok() && !read->suspend && read->on_delete == OnDelete::Uninstall) {
       spec_ = *std::move(read);
@@ -166,18 +166,18 @@ class Visit {
     return gives_up(reason::kInvalidSpec, failure);
   }
 
-  Result<Look> fails(std::string_view reason, const Error& failure) {
+  Result<Outcome> fails(std::string_view reason, const Error& failure) {
     MIST_TRY_VOID(context_.check());
     const std::string words = words_of(masked(failure), Hints::Yes);
     tell_once(reason, words);
     events_.warn(words);
-    Look look = says({.ready = "False", .reason = reason, .message = words, .absent = absent_});
-    look.failed = true;
-    return look;
+    Outcome outcome = says({.ready = "False", .reason = reason, .message = words, .absent = absent_});
+    outcome.failed = true;
+    return outcome;
   }
 
   // Nobody knows what to deploy.
-  Result<Look> fails_unprepared(std::string_view reason, const Error& failure) {
+  Result<Outcome> fails_unprepared(std::string_view reason, const Error& failure) {
     notice_absence();
     return fails(reason, failure);
   }
@@ -191,7 +191,7 @@ class Visit {
     absent_ = state.ok() && !state->anchor && has_no_record(here);
   }
 
-  // Of a look that needs its account for nothing else.
+  // Of a reconciliation that needs its account for nothing else.
   void notice_absence_idly() {
     auto client = client_of(spec_.account);
     if (!client.ok()) return;
@@ -219,12 +219,12 @@ class Visit {
                           : fmt::format("{} of {} as v{}", plan.operation, spec_.package, plan.revision);
     events_.info(what);
     tell_(status_of(object_, {.ready = "Unknown", .reason = reason::kProgressing, .message = what},
-                    format_time(world_.clock.now())));
+                    format_time(dependencies_.clock.now())));
   }
 
   // --- before anything is read
 
-  Result<std::optional<Look>> wait_for_dependencies() {
+  Result<std::optional<Outcome>> wait_for_dependencies() {
     for (const Key& on : spec_.depends_on) {
       std::optional<Value> other = others_.find(on);
       if (other && is_ready(*other)) continue;
@@ -245,17 +245,17 @@ class Visit {
                                   .message = fmt::format("waits for Release {}: {}", display(on), why),
                                   .absent = absent_}));
     }
-    return std::optional<Look>();
+    return std::optional<Outcome>();
   }
 
   Result<std::shared_ptr<kube::Client>> client_of(const std::string& named) const {
-    const std::string& account = named.empty() ? world_.default_account : named;
-    if (!account.empty()) return world_.client_of(operator_::user_of(key_.first, account));
-    if (key_.first == world_.ns) return kube::borrowed(world_.client);
+    const std::string& account = named.empty() ? dependencies_.default_account : named;
+    if (!account.empty()) return dependencies_.client_of(operator_::user_of(key_.first, account));
+    if (key_.first == dependencies_.ns) return kube::borrowed(dependencies_.client);
     return error(ErrorKind::Forbidden, "it names no ServiceAccount")
         .with_hint(fmt::format("set spec.serviceAccountName to one of namespace {} with the rights that the "
                                "package needs; only Releases of namespace {} act as the operator itself",
-                               key_.first, world_.ns));
+                               key_.first, dependencies_.ns));
   }
 
   static bool has_finalizer(const Value& object) {
@@ -276,7 +276,7 @@ class Visit {
     if (has_finalizer(object_)) return {};
     Value object = operator_::identity(object_);
     object["metadata"].set("finalizers", Value::array({kFinalizer}));
-    MIST_TRY_VOID(world_.client
+    MIST_TRY_VOID(dependencies_.client
                       .apply(own_ref(), object,
                              {.field_manager = std::string(kFinalizerManager), .force = true}, context_)
                       .in("while the finalizer was added"));
@@ -284,9 +284,9 @@ class Visit {
   }
 
   Status let_go() const {
-    auto done =
-        world_.client.apply(own_ref(), operator_::identity(object_),
-                            {.field_manager = std::string(kFinalizerManager), .force = true}, context_);
+    auto done = dependencies_.client.apply(own_ref(), operator_::identity(object_),
+                                           {.field_manager = std::string(kFinalizerManager), .force = true},
+                                           context_);
     // Somebody else set it too, such as an operator of an older version.
     if (done.ok() && has_finalizer(*done)) done = without_finalizer(*done);
     if (done.ok() || done.error().kind == ErrorKind::NotFound) return {};
@@ -300,13 +300,15 @@ class Visit {
     Value metadata = Value::object({{"uid", live.string_at({"metadata", "uid"})},
                                     {"resourceVersion", live.string_at({"metadata", "resourceVersion"})},
                                     {"finalizers", Value(std::move(left))}});
-    return world_.client.merge_patch(own_ref(), Value::object({{"metadata", std::move(metadata)}}), context_);
+    return dependencies_.client.merge_patch(own_ref(), Value::object({{"metadata", std::move(metadata)}}),
+                                            context_);
   }
 
   // --- what is wanted, and what there is
 
   action::Environment environment() {
-    action::Environment environment{*client_, world_.clock, world_.random, masked_, world_.holder};
+    action::Environment environment{*client_, dependencies_.clock, dependencies_.random, masked_,
+                                    dependencies_.holder};
     environment.process = own_process();
     environment.life = life_of_process;
     environment.keeper = display(key_);
@@ -314,7 +316,7 @@ class Visit {
     return environment;
   }
 
-  Result<Look> compare() {
+  Result<Outcome> compare() {
     auto gathered = gather_values(*client_, key_.first, spec_, context_);
     if (!gathered.ok()) return fails_unprepared(reason::kValues, gathered.error());
     hidden_ = std::move(gathered->hidden);
@@ -338,14 +340,15 @@ class Visit {
 
   Result<package::Source> fetch(const release::PackageInfo* deployed) {
     MIST_TRY_VOID(refuse_local(spec_.package));
-    render::Packages packages(render::Packages::World{
-        {world_.files, world_.processes, events_, world_.paths, world_.clock, world_.oci},
-        world_.transport,
-        world_.engines,
-        formats::RemoteBases::Public,
-        false,
-        {},
-        deployed});
+    render::Packages packages(
+        render::Packages::Dependencies{{dependencies_.files, dependencies_.processes, events_,
+                                        dependencies_.paths, dependencies_.clock, dependencies_.oci},
+                                       dependencies_.transport,
+                                       dependencies_.engines,
+                                       formats::RemoteBases::Public,
+                                       false,
+                                       {},
+                                       deployed});
     return packages.fetch(spec_.package, spec_.engine, context_);
   }
 
@@ -376,8 +379,8 @@ class Visit {
 
   // --- an upgrade, or an install
 
-  Result<Look> deploy(const action::Environment& here, const action::ReleaseState& state,
-                      const std::string& inputs) {
+  Result<Outcome> deploy(const action::Environment& here, const action::ReleaseState& state,
+                         const std::string& inputs) {
     const bool upgrade = state.deployed.has_value();
     Attempt attempt = attempt_of(object_);
     if (attempt.inputs != inputs) attempt = {inputs, 0};
@@ -416,9 +419,9 @@ class Visit {
 
   // Another package or other values of the same names are noticed. A fault that came between, as a registry
   // that didn't answer, is over: it says again why it was given up.
-  Look stays_given_up(const Attempt& attempt) {
+  Outcome stays_given_up(const Attempt& attempt) {
     // An operator of an older version kept no words.
-    if (attempt.message.empty()) return Look{.again = spec_.interval};
+    if (attempt.message.empty()) return Outcome{.again = spec_.interval};
     return says({.ready = "False",
                  .reason = attempt.reason,
                  .message = attempt.message,
@@ -435,7 +438,7 @@ class Visit {
   // `events` outlives what is rendered: it can be rendered again.
   Result<render::RenderedRelease> rendered_now(const action::ReleaseState& state, const Value& values,
                                                EventSink& events) {
-    const render::ReleaseRenderer renderer(std::make_shared<package::Renderer>(world_.engines, events),
+    const render::ReleaseRenderer renderer(std::make_shared<package::Renderer>(dependencies_.engines, events),
                                            render::LiveCluster{*client_, action::cluster_lookup, &events});
     const render::RenderChoices choices{
         .allow_lookup = spec_.lookups, .revoke_lookup = true, .adopt = spec_.adopt, .exports = true};
@@ -464,8 +467,8 @@ class Visit {
     return render::hidden_exports();
   }
 
-  Result<Look> failed(const action::Environment& here, const action::ReleaseState& before, Attempt attempt,
-                      const Error& failure) {
+  Result<Outcome> failed(const action::Environment& here, const action::ReleaseState& before, Attempt attempt,
+                         const Error& failure) {
     MIST_TRY_VOID(context_.check());
     const bool upgrade = before.deployed.has_value();
     const std::string words = words_of(masked(failure), Hints::No);
@@ -485,10 +488,10 @@ class Visit {
       // Those of the status are another revision's: an operator died before it wrote the next ones.
       if (!knows_exports(before)) report.deployed->exports = render::PublicExports();
     }
-    Look look = says(report);
-    look.failed = !over;
-    look.wrote = wrote_;
-    return look;
+    Outcome outcome = says(report);
+    outcome.failed = !over;
+    outcome.wrote = wrote_;
+    return outcome;
   }
 
   // Where its anchor isn't there. Revisions that can't be listed may be there, and a record that went with
@@ -501,7 +504,7 @@ class Visit {
 
   // --- everything is as it was asked for
 
-  Result<Look> look_for_drift(const action::Environment& here, const action::ReleaseState& state) {
+  Result<Outcome> look_for_drift(const action::Environment& here, const action::ReleaseState& state) {
     if (Status named = action::record_keeper(here, state, context_);
         !named.ok() && named.error().kind != ErrorKind::Conflict)
       return fails(reason::kRecord, named.error());
@@ -542,7 +545,7 @@ class Visit {
   // --- the end
 
   // The release that a spec deployed is deleted, whatever else is wrong with the spec.
-  Result<Look> take_down() {
+  Result<Outcome> take_down() {
     // A younger Release of the same release never was its own.
     bool keeps = others_.elder(object_).has_value();
     if (!keeps) {
@@ -560,7 +563,7 @@ class Visit {
     }
     tell_end(*ending);
     if (Status gone = let_go(); !gone) return fails(reason::kUninstallFailed, gone.error());
-    return Look{};
+    return Outcome{};
   }
 
   // A Release may fail before its first write, as for a wrong package. A release that was there before it, as
@@ -628,8 +631,9 @@ class Visit {
     return Ending::Uninstalled;
   }
 
-  // Nothing was ever deployed, or the release is uninstalled already. While a look fails, however, Kubernetes
-  // deletes what is in a namespace that goes, records too, and then nothing tells what else the release has.
+  // Nothing was ever deployed, or the release is uninstalled already. While reconciling fails, however,
+  // Kubernetes deletes what is in a namespace that goes, records too, and then nothing tells what else the
+  // release has.
   Result<Ending> end_without_record(const action::Environment& here) {
     Status whole =
         action::refuse_lost_anchor(here, spec_.release, context_, action::UnlistedRevisions::Refused);
@@ -675,17 +679,17 @@ class Visit {
   // Or is gone. An operator that may not read it, as one for its own namespace alone, takes it to stay.
   Result<bool> goes(const std::string& name) const {
     const kube::ObjectRef ref{{{"", "v1", "Namespace"}, "namespaces", false, {}}, {}, name};
-    const auto ns = world_.client.get(ref, context_);
+    const auto ns = dependencies_.client.get(ref, context_);
     if (ns.ok()) return apimachinery::is_terminating(*ns);
     if (kube::is_absent(ns.error())) return true;
     if (kube::is_without_right(ns.error())) return false;
     return Error(ns.error()).with_frame(fmt::format("while looking whether namespace {} stays", name));
   }
 
-  const World& world_;
+  const Dependencies& dependencies_;
   const Value& object_;
   const Others& others_;
-  const Keeper::Tell& tell_;
+  const Reconciler::Tell& tell_;
   const Context& context_;
   const Key key_;
   Telling events_;
@@ -705,9 +709,9 @@ class Visit {
 
 }  // namespace
 
-Result<Look> Keeper::look(const Value& object, const Others& others, const Tell& tell,
-                          const Context& context) const {
-  return Visit(world_, object, others, tell, context).run();
+Result<Outcome> Reconciler::reconcile(const Value& object, const Others& others, const Tell& tell,
+                                      const Context& context) const {
+  return Visit(dependencies_, object, others, tell, context).run();
 }
 
 }  // namespace mist::releases

@@ -1,7 +1,7 @@
 #pragma once
 // Everything impure that a command may touch, as one argument. main/ builds the real one, tests a smaller one
-// (testing/fake_world.h). A World is used by one command on one thread; what it refers to says its own thread
-// rule.
+// (testing/fake_machine.h). A Machine is used by one command on one thread; what it refers to says its own
+// thread rule.
 
 #include <cstdint>
 #include <functional>
@@ -106,7 +106,7 @@ struct ClusterChoice {
   std::string ns = {};
 };
 
-struct World {
+struct Machine {
   BuildInfo build;
   Path program;  ///< absolute path of the running program
 
@@ -133,7 +133,7 @@ struct World {
   bool color_err = false;
 
   /// A client of the chosen cluster. Sends nothing by itself.
-  std::function<Result<std::unique_ptr<kube::Client>>(const ClusterChoice&, World&)> connect = {};
+  std::function<Result<std::unique_ptr<kube::Client>>(const ClusterChoice&, Machine&)> connect = {};
 };
 
 }  // namespace mist::cli
