@@ -3,7 +3,7 @@
 
 Usage: tools/check-words.py [ROOT]      ROOT is the checkout; by default the one this file is in.
 Prints file:line for each, and exits 1 if there is one. Every tracked document, source and schema: words that aren't the
-field's own (WORDS, with what to write instead). Documents, outside of code and headings: sentences that have Who,
+field's own (WORDS and PHRASES, with what to write instead). Documents, outside of code and headings: sentences that have Who,
 Whose or What as their subject; and the same, or Whoever or Whatever, in the comments of C++ sources in src/.
 Questions may begin with them. Comments are read as a reader does: those on lines below each other, in one column, are
 one text, so that a sentence may go on in the next line; a comment's `code` doesn't count.
@@ -21,6 +21,14 @@ WORDS = {
     r"mend(?:s|ed|ing)?": "repair, fix",
 }
 STEMS = ("circle", "tangle", "dearest", "mend")
+# Phrases, in src/, docs/ and tests/, and what to write instead.
+PHRASES = {
+    re.compile(r"\bfor who (?:has|have|needs?|may|would|is|are|lacks?|reads?)\b"): "for callers that …",
+    re.compile(r"\bstands? (?:behind|before) (?:the|its|this|that)\b"): "follows, precedes",
+    re.compile(r"\b(?:its|our) (?:ownership )?marks\b"): "ownership labels",
+    re.compile(r"\b(?:made|makes?) anew\b"): "recreated",
+    re.compile(r"\bthe wish to\b"): "the request to",
+}
 # Whole words, also those of a CamelCase or snake_case name: MendsTheRecord, mend_record, but not recommend or Amended.
 NAMES = [(re.compile(rf"(?<![A-Za-z])(?i:{word})(?![a-z])|(?<=[a-z]){word.capitalize()}(?![a-z])"), instead)
          for word, instead in WORDS.items()]
@@ -107,6 +115,10 @@ def problems(root):
                 for pattern, instead in NAMES:
                     if found := pattern.search(line):
                         yield f'{name}:{number}: "{found[0]}": write {instead}'
+        for pattern, instead in PHRASES.items() if name.startswith(("src/", "docs/", "tests/")) else ():
+            for found in pattern.finditer(content):
+                number = content.count("\n", 0, found.start()) + 1
+                yield f'{name}:{number}: "{found[0]}": write {instead}'
         passages, beginnings = (), ()
         if name.endswith(".md"):
             passages, beginnings = texts(content), IN_DOCUMENTS

@@ -11,7 +11,7 @@
 
 #include "action/recover/recover.h"
 #include "action/recover/rollback.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/parallel.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"

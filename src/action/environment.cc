@@ -79,7 +79,7 @@ std::vector<InventoryItem> ReleaseState::owned() const {
       if (known != items.end() && item.uid.empty() && !item.replacing) continue;
       if (!item.uid.empty()) {
         // An object that the server serves under two API groups has two keys and one uid. The last revision
-        // that wrote it says which key it has; what a revision writes stands before what it removes.
+        // that wrote it says which key it has; what a revision writes precedes what it removes.
         const auto [first, once] = named.emplace(item.uid, &item);
         if (!once && first->second->key != item.key) continue;
         const auto [before, fresh] = keys.try_emplace(item.uid, item.key);

@@ -63,7 +63,7 @@ struct ReleaseState {
   std::vector<DamagedRevision> damaged = {};
   /// Something is deployed, and no revision tells what: `deployed` is empty all the same.
   bool deployed_lost = false;
-  /// Objects with the release's marks, where a revision that would name them can't be read.
+  /// Objects with the release's labels, where a revision that would name them can't be read.
   std::vector<apply::InventoryItem> labelled = {};
   /// Of revisions before the deployed one (read_kept_rotations).
   release::Rotations kept_rotations = {};
@@ -110,10 +110,10 @@ Result<ReleaseState> read_release(const Environment& environment, const release:
 /// older mistctl recorded nothing of the revisions before it.
 Status read_kept_rotations(const Environment& environment, ReleaseState& state, const Context& context);
 
-/// The same as read_release for who is about to write: while somebody holds the lock, it waits for the end of
-/// their work, or until they are silent for a whole term, and reads after that: a plan made of what a dying
-/// process was still changing would be wrong. Conflict with the holder's name when it lives on (see
-/// Environment::lock_wait).
+/// The same as read_release for callers that are about to write: while somebody holds the lock, it waits for
+/// the end of their work, or until they are silent for a whole term, and reads after that: a plan made of
+/// what a dying process was still changing would be wrong. Conflict with the holder's name when it lives on
+/// (see Environment::lock_wait).
 Result<ReleaseState> read_release_to_write(const Environment& environment, const release::ReleaseId& id,
                                            std::string_view operation, const Context& context,
                                            LostRevision lost = LostRevision::Refused);

@@ -14,7 +14,7 @@
 #include "action/query/graph.h"
 #include "action/query/status.h"
 #include "action/recover/recover.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "encoding/yaml.h"
 #include "testing/client_with_logs.h"
 #include "testing/recorded_events.h"
@@ -877,15 +877,15 @@ struct ChartHooksTest : HooksTest {
     return writes();
   }
 
-  const std::string definition =
+  const std::string crd =
       "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "
       "things.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Thing, plural: "
       "things}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: "
       "object}}}]}}";
 };
 
-TEST_F(ChartHooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
-  EXPECT_THAT(writes_of({{"chart/crds/thing.yaml", definition},
+TEST_F(ChartHooksTest, ComeAfterTheCrdsOfTheChartAndTheirNamespace) {
+  EXPECT_THAT(writes_of({{"chart/crds/thing.yaml", crd},
                          {"chart/templates/x.yaml",
                           config_map("a") + job("pre", "pre-install") +
                               "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: t, "
@@ -895,7 +895,7 @@ TEST_F(ChartHooksTest, ComeAfterTheDefinitionsOfTheChartAndTheirNamespace) {
 
 // Charts that were for Helm 2 too have crd-install there; Helm 3 never reads it.
 TEST_F(ChartHooksTest, AreNotLookedForInCrds) {
-  std::string annotated = definition;
+  std::string annotated = crd;
   const std::string name = "{name: things.example.com}";
   annotated.replace(annotated.find(name), name.size(),
                     "{name: things.example.com, annotations: {helm.sh/hook: crd-install}}");
@@ -907,7 +907,7 @@ TEST_F(ChartHooksTest, AreNotLookedForInCrds) {
 }
 
 TEST_F(ChartHooksTest, ThatAreNotOfTheReleaseAreLeftToTheirOwnerWithAFlag) {
-  const std::map<std::string, std::string> files{{"chart/crds/thing.yaml", definition}};
+  const std::map<std::string, std::string> files{{"chart/crds/thing.yaml", crd}};
   const auto refused = [&](const release::ReleaseId& other) {
     const auto render = [&](const ReleaseState&) -> Result<RenderedRelease> {
       MIST_TRY(auto objects, package::parse_objects(files, events));
@@ -919,7 +919,7 @@ TEST_F(ChartHooksTest, ThatAreNotOfTheReleaseAreLeftToTheirOwnerWithAFlag) {
     EXPECT_FALSE(report.ok());
     return report.ok() ? std::string() : report.error().hint;
   };
-  cluster.put(*encoding::parse_yaml(definition), "helm");
+  cluster.put(*encoding::parse_yaml(crd), "helm");
   EXPECT_EQ(refused(id), "leave it as it is with --skip-crds, or take it into the release with --adopt");
   cluster.drop({apimachinery::kCustomResourceDefinition, "", "things.example.com"});
   writes_of(files);
@@ -927,8 +927,8 @@ TEST_F(ChartHooksTest, ThatAreNotOfTheReleaseAreLeftToTheirOwnerWithAFlag) {
 }
 
 // As with Helm: only crds/ comes first, and a template may be in a directory of that name.
-TEST_F(ChartHooksTest, ComeBeforeTheDefinitionsOfTemplates) {
-  EXPECT_THAT(writes_of({{"chart/templates/crds/thing.yaml", definition},
+TEST_F(ChartHooksTest, ComeBeforeTheCrdsOfTemplates) {
+  EXPECT_THAT(writes_of({{"chart/templates/crds/thing.yaml", crd},
                          {"chart/templates/x.yaml", job("pre", "pre-install")}}),
               ElementsAre("+pre", "+things.example.com"));
 }

@@ -6,7 +6,7 @@
 #include "action/query/drift.h"
 #include "action/query/status.h"
 #include "action/recover/recover.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "encoding/yaml.h"
 #include "testing/release_fixture.h"
 

@@ -1,10 +1,10 @@
-// A definition is deleted and recreated with another scope, while discovery still says the old one.
+// A CRD is deleted and recreated with another scope, while discovery still says the old one.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "action/deploy/prepare.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "encoding/yaml.h"
 #include "testing/release_fixture.h"
 
@@ -29,9 +29,9 @@ spec:
                                                   scope)));
   }
   void redefine(std::string_view scope) {
-    const kube::ResourceInfo definitions{
+    const kube::ResourceInfo crds{
         {"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, "customresourcedefinitions", false, {}};
-    ASSERT_TRUE(cluster.remove({definitions, "", "widgets.example.com"}, {}, Context()).ok());
+    ASSERT_TRUE(cluster.remove({crds, "", "widgets.example.com"}, {}, Context()).ok());
     define(scope);
   }
   // The only one of the record.

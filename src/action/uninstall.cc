@@ -57,7 +57,7 @@ Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& enviro
   return hooks;
 }
 
-// Not made by what is undone. A claim or definition among the hooks that never ran may have been left by an
+// Not made by what is undone. A claim or CRD among the hooks that never ran may have been left by an
 // earlier life of the release; who only lost the answer of making it leaves an empty one.
 bool was_before(const InventoryItem& item, const Value& live) {
   const bool may_hold_data = !apply::kept_because(item.key, &live, {}).empty();
@@ -65,23 +65,22 @@ bool was_before(const InventoryItem& item, const Value& live) {
 }
 
 // An object that can neither be read nor deleted as long as its conversion webhook is down, or its kind isn't
-// served. Where its definition goes too, that needs no conversion any more; anything else is for somebody to
+// served. Where its CRD goes too, that needs no conversion any more; anything else is for somebody to
 // repair.
 Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& item,
                                      const apply::Unconverted& why, const apply::LiveState& live,
                                      const UninstallOptions& options, bool keep_adopted) {
-  const auto definition = live.find({apimachinery::kCustomResourceDefinition, "", why.definition});
-  const bool ours = definition != live.end() &&
-                    definition->second.value.string_at({"metadata", "labels", apply::kPartOfLabel}) ==
-                        apply::apply_set_id(id);
-  const bool goes =
-      ours && apply::kept_because(definition->first, &definition->second.value, options.rules).empty();
+  const auto crd = live.find({apimachinery::kCustomResourceDefinition, "", why.crd});
+  const bool ours =
+      crd != live.end() &&
+      crd->second.value.string_at({"metadata", "labels", apply::kPartOfLabel}) == apply::apply_set_id(id);
+  const bool goes = ours && apply::kept_because(crd->first, &crd->second.value, options.rules).empty();
   if (!goes)
     return error(ErrorKind::Conflict, "{} can be neither read nor deleted", item.key.display())
         .with_because(why.words)
         .with_hint(ours ? fmt::format("{}; or delete CustomResourceDefinition {} with all its objects: add "
                                       "--delete-crds",
-                                      why.hint, why.definition)
+                                      why.hint, why.crd)
                         : why.hint);
   PlannedAction action;
   action.kind = keep_adopted && item.adopted ? ActionKind::Retain : ActionKind::Delete;
@@ -92,12 +91,11 @@ Result<PlannedAction> unread_removal(const ReleaseId& id, const InventoryItem& i
   action.recorded.adopted = item.adopted;
   action.recorded.taken_from = item.taken_from;
   action.live.unreadable = true;
-  action.reason = why.served
-                      ? fmt::format(
-                            "the release is uninstalled; it can't be read before its definition, which goes "
-                            "too, converts nothing any more: {}",
-                            why.words)
-                      : fmt::format("the release is uninstalled; it goes with its definition: {}", why.words);
+  action.reason = why.served ? fmt::format(
+                                   "the release is uninstalled; it can't be read before its CRD, which goes "
+                                   "too, converts nothing any more: {}",
+                                   why.words)
+                             : fmt::format("the release is uninstalled; it goes with its CRD: {}", why.words);
   return action;
 }
 
@@ -125,7 +123,7 @@ Result<UninstallPlan> observe_and_plan(const Environment& environment, ReleaseSt
     const auto unread = unconverted.find(item.key);
     if (there == live.end() && unread != unconverted.end()) {
       MIST_TRY(PlannedAction action, unread_removal(id, item, unread->second, live, options, keeps(item)));
-      if (unread->second.served) plan.unconverted.insert(unread->second.definition);
+      if (unread->second.served) plan.unconverted.insert(unread->second.crd);
       plan.removals.push_back(std::move(action));
       continue;
     }
@@ -165,7 +163,7 @@ Result<UninstallPlan> observe_and_plan(const Environment& environment, ReleaseSt
       action.kind = ActionKind::Retain;
       action.reason = "it was there before the release: --delete-namespaces removes it";
     }
-    if (action.kind == ActionKind::Delete && apply::marks_of(object).part_of != part_of) {
+    if (action.kind == ActionKind::Delete && apply::live_owner_of(object).part_of != part_of) {
       action.kind = ActionKind::Retain;
       action.reason = apply::kUnmarked;
     }

@@ -30,7 +30,7 @@ struct UninstallPlan {
   ReleaseState state;
   std::vector<apply::PlannedAction> removals;  ///< deletes and retains, in the order of the inventory
   std::vector<apply::DesiredObject> hooks;     ///< of a chart, to be run before and after
-  /// Definitions that go, and whose conversion webhook keeps their objects from being read: they get none.
+  /// CRDs that go, and whose conversion webhook keeps their objects from being read: they get none.
   std::set<std::string> unconverted = {};
   Containers containers;  ///< what goes with what is deleted, and what keeps it
 

@@ -17,7 +17,7 @@
 #include "apply/wait/wait.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
-#include "kube/definitions.h"
+#include "kube/crds.h"
 #include "release/command_text.h"
 
 namespace mist::action {
@@ -191,7 +191,7 @@ void retain(UninstallReport& report, const ObjectKey& key, std::string why) {
   planned->reason = std::move(why);
 }
 
-// Then the objects of definitions that are about to go can be read, and what must stay can be told.
+// Then the objects of CRDs that are about to go can be read, and what must stay can be told.
 Status convert_nothing(const Environment& environment, const UninstallPlan& plan, const Context& context) {
   for (const PlannedAction& action : plan.removals) {
     if (action.key.group_kind != apimachinery::kCustomResourceDefinition ||
@@ -201,7 +201,7 @@ Status convert_nothing(const Environment& environment, const UninstallPlan& plan
         {{"metadata", Value::object({{"uid", action.uid}})},
          {"spec",
           Value::object({{"conversion", Value::object({{"strategy", "None"}, {"webhook", Value()}})}})}});
-    auto patched = environment.client.merge_patch({kube::kDefinitions, "", action.key.name}, patch, context);
+    auto patched = environment.client.merge_patch({kube::kCrds, "", action.key.name}, patch, context);
     if (!patched.ok())
       return std::move(patched).error().with_frame(
           fmt::format("while taking its conversion webhook from {}", action.key.display()));

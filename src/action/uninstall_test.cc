@@ -31,7 +31,7 @@ TEST_F(UninstallTest, UninstallLeavesNothing) {
   EXPECT_EQ(cluster.objects(), before);
 }
 
-TEST_F(UninstallTest, UninstallKeepsClaimsDefinitionsAndWhatIsMarked) {
+TEST_F(UninstallTest, UninstallKeepsClaimsCrdsAndWhatIsMarked) {
   ASSERT_TRUE(install_now(R"(
 apiVersion: v1
 kind: PersistentVolumeClaim
@@ -103,7 +103,7 @@ TEST_F(UninstallTest, NamespaceThatWasThereBeforeTheReleaseStaysUnlessAskedFor) 
 
   // They are nobody's again, so another release may have them.
   for (const std::string_view name : {"home", "extra"})
-    EXPECT_EQ(apply::marks_of(*cluster.find("Namespace", "", name)), apply::Marks());
+    EXPECT_EQ(apply::live_owner_of(*cluster.find("Namespace", "", name)), apply::LiveOwner());
   id.name = "other";
   ASSERT_TRUE(install_now(package, {.allowed = {.adopt = true}}).ok());
   ASSERT_TRUE(uninstall_now({.rules = {.delete_namespaces = true}}).ok());

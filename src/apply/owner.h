@@ -1,6 +1,6 @@
 #pragma once
 // The owner of the objects of a plan: a release today. It has a name and the namespace of its record; the
-// marks of its objects (marks.h) follow from these. A plain value; any thread.
+// ownership labels of its objects (reserved_metadata.h) follow from these. A plain value; any thread.
 
 #include <string>
 #include <tuple>

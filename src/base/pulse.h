@@ -1,6 +1,6 @@
 #pragma once
-// A few calls a second on a thread that there is anyway, for who would otherwise start one of its own: that
-// costs a tenth of a millisecond, and more for each change of the process's memory. Any thread.
+// A few calls a second on a thread that there is anyway, for callers that would otherwise start one of its
+// own: that costs a tenth of a millisecond, and more for each change of the process's memory. Any thread.
 
 #include <chrono>
 #include <functional>

@@ -26,7 +26,7 @@ bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '<' || c == '>' || c == '`'; }
 
-// Where the URL that begins with `rest`, which stands behind "://" in running text, ends: at a blank or a
+// Where the URL that begins with `rest`, which follows "://" in running text, ends: at a blank or a
 // quote. A password may hold a quote, so one with an '@' behind it, and no '/' between, belongs to the URL.
 std::size_t length_in_text(std::string_view rest) {
   for (std::size_t i = 0; i < rest.size(); ++i) {

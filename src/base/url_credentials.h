@@ -22,7 +22,7 @@ std::string shown_url(std::string_view text);
 /// credentials elsewhere.
 std::string without_credentials(std::string_view text);
 
-/// For a URL in pieces that is shown: what stands behind its "://" without the userinfo, and what stands
+/// For a URL in pieces that is shown: what follows its "://" without the userinfo, and what stands
 /// behind its '?', with that, each value hidden whose name is that of a secret.
 std::string_view without_userinfo(std::string_view rest);
 std::string hidden_query(std::string_view query);

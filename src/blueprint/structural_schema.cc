@@ -152,7 +152,7 @@ std::vector<FieldSteps> unchanged_in(const Value& schema) {
 }
 
 // The server skips a rule about the value before where there is none, or none any more, or null: a field that
-// was removed could be set anew. So the record around it, and each around that, has to see to it.
+// was removed could be set again. So the record around it, and each around that, has to see to it.
 void keep_unchanged(Value& schema, const std::string& path, std::vector<SchemaPlace>& unasked) {
   const Value* fields = fields_of(schema);
   if (fields == nullptr) return;
@@ -184,7 +184,7 @@ void note_unkept_entries(const Value& schema, const std::string& path, std::vect
     if (entry != nullptr && entry->is_object() && !unchanged_in(*entry).empty())
       unasked.push_back(
           {fmt::format("{}{}", path, step),
-           "that an entry can't be removed and made anew; the operator can't check that either"});
+           "that an entry can't be removed and added again; the operator can't check that either"});
   };
   note(schema.find("additionalProperties"), ".*");
   if (schema.string_at(kListKind) == "map") note(schema.find("items"), "[]");

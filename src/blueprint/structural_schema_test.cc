@@ -146,7 +146,7 @@ TEST(StructuralSchema, SaysThatEntriesWhichCannotBeChangedCanBeMadeAnew) {
     Value schema = yaml(text);
     std::vector<std::string> found;
     for (const SchemaPlace& each : make_structural(schema)) {
-      EXPECT_THAT(each.what, HasSubstr("an entry can't be removed and made anew"));
+      EXPECT_THAT(each.what, HasSubstr("an entry can't be removed and added again"));
       found.push_back(each.path);
     }
     return found;

@@ -5,7 +5,7 @@ namespace {
 
 Status check_other(const Actor& actor, const std::string& name) {
   if (actor.account.name != name) return {};
-  return error(ErrorKind::Conflict, "nobody changes the rights of their own account")
+  return error(ErrorKind::Conflict, "you can't change the rights of your own account")
       .with_hint("another administrator or the command line does");
 }
 

@@ -108,7 +108,7 @@ Status AuthorActions::show(const Actor& actor, const std::string& package, const
   MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
   if (!found) return no_such("package", package);
   if (found->owner == actor.account.name)
-    return error(ErrorKind::Forbidden, "nobody shows their own package again")
+    return error(ErrorKind::Forbidden, "you can't show your own package again")
         .with_hint("ask another moderator");
   const AuditEntry entry =
       entry_of(actor, version.empty() ? "show package" : "show version", version_words(package, version));

@@ -274,7 +274,7 @@ TEST_P(HidingTest, NothingHiddenIsTestedOrPolled) {
   EXPECT_FALSE(*store_->take_due_project(1min, {}));
   ASSERT_TRUE(store_->show_package("etcd").ok());
   EXPECT_TRUE(*store_->take_due_project(1min, {}));
-  // Its author doesn't get around it by linking it anew.
+  // Its author doesn't get around it by linking it again.
   ASSERT_TRUE(store_->hide_package("etcd", "mod", "bad").ok());
   ASSERT_TRUE(store_->remove_project("etcd").ok());
   ASSERT_TRUE(

@@ -58,7 +58,7 @@ constexpr std::array kEndpoints{
     Endpoint{Operation::TestAgain, "POST", "/api/v1/packages/{name}/versions/{version}/test", Role::Author,
              "Test it again", "", 202, false, Scope::Versions},
     Endpoint{Operation::Yank, "PUT", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
-             "Take it out of lists and searches; who names exactly this version still gets it", "", 204,
+             "Take it out of lists and searches; requests for exactly this version still succeed", "", 204,
              false, Scope::Versions},
     Endpoint{Operation::Unyank, "DELETE", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
              "Take that back", "", 204, false, Scope::Versions},
@@ -140,11 +140,11 @@ constexpr std::array kEndpoints{
              "ReasonRequest"},
     Endpoint{Operation::ShowComment, "DELETE", "/api/v1/comments/{id}/hidden", Role::Moderator,
              "Take that back", "", 204, false, Scope::Moderate},
-    Endpoint{Operation::HidePackage, "PUT", "/api/v1/packages/{name}/hidden", Role::Moderator,
-             "Hide a package: it leaves lists, searches and the index, and whoever asks for it or its bytes "
-             "gets 410 "
-             "with the reason. Closes the reports of it",
-             "", 204, false, Scope::Moderate, "ReasonRequest"},
+    Endpoint{
+        Operation::HidePackage, "PUT", "/api/v1/packages/{name}/hidden", Role::Moderator,
+        "Hide a package: it leaves lists, searches and the index, and requests for it or its bytes get 410 "
+        "with the reason. Closes the reports of it",
+        "", 204, false, Scope::Moderate, "ReasonRequest"},
     Endpoint{Operation::UnhidePackage, "DELETE", "/api/v1/packages/{name}/hidden", Role::Moderator,
              "Take that back; not of a package of yours", "", 204, false, Scope::Moderate},
     Endpoint{Operation::HideVersion, "PUT", "/api/v1/packages/{name}/versions/{version}/hidden",

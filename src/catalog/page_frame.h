@@ -38,7 +38,7 @@ std::string package_path(std::string_view package);
 std::string version_path(std::string_view package, std::string_view version);
 std::string version_path(const Version& version);
 Markup code_block(std::string_view text);
-/// Of a file that is copied: with every character as it is, where an escape would be another value. Marks
+/// Of a file that is copied: with every character as it is, where an escape would be another value. LiveOwner
 /// that would deceive its reader are escaped before, as its format does.
 Markup file_block(std::string_view text);
 /// A table that scrolls by itself where the window is too narrow, so it can get the focus. Its name is the

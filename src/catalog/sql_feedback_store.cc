@@ -73,7 +73,7 @@ class SqlFeedbackStore final : public FeedbackStore {
     return connections_->writing([&](Database& db) -> Status {
       MIST_TRY(const Package found, package_named(db, package));
       MIST_TRY(const std::int64_t id, account_id(db, account));
-      if (found.owner == id) return error(ErrorKind::Conflict, "nobody rates their own package");
+      if (found.owner == id) return error(ErrorKind::Conflict, "you can't rate your own package");
       MIST_TRY_VOID(
           db.run("INSERT INTO ratings VALUES (?1, ?2, ?3, ?4) ON CONFLICT (project, account) DO UPDATE SET "
                  "stars = ?3, changed = ?4",
@@ -275,7 +275,7 @@ class SqlFeedbackStore final : public FeedbackStore {
           {id}, [&](const Row& row) { about = row.text(0); }));
       if (about.empty()) return not_there("open report", std::to_string(id));
       if (about == moderator)
-        return error(ErrorKind::Forbidden, "nobody closes reports about their own packages and comments")
+        return error(ErrorKind::Forbidden, "you can't close reports about your own packages and comments")
             .with_hint("ask another moderator");
       MIST_TRY_VOID(db.run("UPDATE reports SET closed = ?, closed_by = ?, decision = ? WHERE id = ?",
                            {now(), moderator, decision, id}));

@@ -129,7 +129,7 @@ class SqlStore final : public Store {
   // that passed and isn't yanked, else of the newest prerelease that did, else of the newest. Nothing where
   // all is hidden.
   Status list_again(sql::Database& db, std::int64_t project) const;
-  // Once for a database: earlier programs let a yanked release stand before a newer version that hadn't
+  // Once for a database: earlier programs let a yanked release rank before a newer version that hadn't
   // passed.
   Status list_past_yanked(sql::Database& db) const;
   static Error lost(const Job& job);

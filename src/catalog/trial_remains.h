@@ -1,7 +1,7 @@
 #pragma once
 // Removes tests from the cluster: the own one when it ends, and those that ended without: their worker died,
 // and nobody may take up their job again. A release's objects in the namespace of its test go with that;
-// those elsewhere are found by its record, and where packages damaged that, by its marks. The namespace goes
+// those elsewhere are found by its record, and where packages damaged that, by its labels. The namespace goes
 // last: as long as it is there, a later test looks for what is left. Blocking; one thread.
 
 #include <cstdint>

@@ -24,7 +24,7 @@ Result<sigstore::SigningConfig> signing_config(const Invocation& invocation, Mac
       invocation.has("signing-config") ? Path(invocation.text("signing-config")) : policy.signing_config();
   if (file.empty())
     return error(ErrorKind::Usage, "--keyless needs a signing configuration")
-        .with_because("it names the services that sign; there are none that nobody configured")
+        .with_because("it names the services that sign; none are used by default")
         .with_hint(
             "give one with --signing-config FILE, or write spec.signingConfig in trust.yaml (docs/trust.md)");
   MIST_TRY(const std::string text, machine.files.read(file, sigstore::kMaxSigningConfigBytes));

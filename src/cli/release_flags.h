@@ -187,7 +187,8 @@ inline constexpr Flag kClockFlagList[] = {
     {.name = "clock",
      .type = FlagType::Text,
      .value = "TIME",
-     .help = "Time that the package sees: now, frozen (when the release was born) or 2026-01-02T15:04:05Z; "
+     .help = "Time that the package sees: now, frozen (when the release was first installed) or "
+             "2026-01-02T15:04:05Z; "
              "it stays so until it is changed",
      .rare = true},
 };

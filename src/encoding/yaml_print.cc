@@ -138,7 +138,7 @@ class YamlPrinter {
   void line(const Value& value) { node(value, Place::SimpleKey, -1); }
 
  private:
-  /// The text that stands before the node on its line.
+  /// The text that precedes the node on its line.
   enum class Place : std::uint8_t {
     Root,          // nothing
     Item,          // "-"

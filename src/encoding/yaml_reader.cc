@@ -285,7 +285,7 @@ Status YamlReader::alias(const yaml_event_t& event) {
   const std::string_view name = text_of(event.data.alias.anchor);
   const auto found = anchors_.find(std::string(name));
   if (found == anchors_.end())
-    return at(event.start_mark, fmt::format("no anchor \"&{}\" stands before this alias", shown(name)),
+    return at(event.start_mark, fmt::format("no anchor \"&{}\" precedes this alias", shown(name)),
               "put quotes around text that begins with \"*\"");
   const Anchor& anchor = found->second;
   if (!anchor.complete)

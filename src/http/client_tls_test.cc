@@ -289,7 +289,7 @@ TEST_F(ClientTls, ProxyThatRefuses) {
   EXPECT_THAT(refused.to_line(), Not(HasSubstr("geheim")));
   status = 403;
   refused = refusal(options, "https://server.example/");
-  EXPECT_THAT(refused.message, HasSubstr("answered 403 to the wish to reach server.example:443"));
+  EXPECT_THAT(refused.message, HasSubstr("answered 403 to the request to reach server.example:443"));
 }
 
 TEST_F(ClientTls, ProxyThatIsNotThere) {

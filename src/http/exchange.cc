@@ -502,7 +502,7 @@ Exchange::Woken Exchange::wait(const Context& context) {
   const Duration idle = request_.idle_timeout.value_or(settings_.options.idle_timeout);
   std::unique_lock lock(mutex_);
   while (true) {
-    // An answer that is here is worth more than the wish to stop waiting for it.
+    // An answer that is here is worth more than an end of the wait for it.
     if (done_ && pieces_.empty()) return Woken::Done;
     if (context.stop().stop_requested()) return Woken::Stopped;
     if (!pieces_.empty()) return Woken::Data;

@@ -222,8 +222,8 @@ Error handshake_failed(const Failure& failure, WallTime now) {
 }
 
 Error tunnel_refused(const Failure& failure) {
-  const std::string message = fmt::format("the proxy {} answered {} to the wish to reach {}", failure.proxy,
-                                          failure.proxy_status, failure.url.authority());
+  const std::string message = fmt::format("the proxy {} answered {} to the request to reach {}",
+                                          failure.proxy, failure.proxy_status, failure.url.authority());
   if (failure.proxy_status == 407)
     return error(ErrorKind::Forbidden, "{}", message)
         .with_hint("put the proxy's user and password into its URL");

@@ -1,6 +1,6 @@
 #pragma once
-// RetryingClient: a Client that owns the RetryingTransport before it, for who needs nothing between them. Any
-// thread.
+// RetryingClient: a Client that owns the RetryingTransport before it, for callers that need nothing between
+// them. Any thread.
 
 #include "http/client.h"
 #include "http/retry.h"

@@ -14,7 +14,7 @@ namespace mist::http {
 
 struct Url {
   std::string scheme;      ///< "http" or "https"
-  std::string user;        ///< what stands before the '@', escaped; usually empty
+  std::string user;        ///< what precedes the '@', escaped; usually empty
   std::string host;        ///< lower case; IPv6 addresses without their brackets
   std::uint16_t port = 0;  ///< as written, or the scheme's default
   std::string path = "/";  ///< escaped; begins with '/'

@@ -90,13 +90,14 @@ std::string hint_for(int status, std::string_view reason, std::string_view messa
                      asked.user);
   // Authorization names the user ("User "a" cannot get …"); quotas, LimitRanges and Pod Security don't.
   if (status == 403 && reason == "Forbidden" && message.contains(kAnonymous))
-    return asked.user.empty()
-               ? "the context has no credentials, so the server takes you for nobody: log in, or choose "
-                 "another context with --context"
-               : fmt::format(
-                     "the server doesn't know the credentials of the user \"{}\" and takes you for nobody: "
-                     "log in again, or choose another context with --context",
-                     asked.user);
+    return asked.user.empty() ? "the context has no credentials, so the server treats you as "
+                                "system:anonymous: log in, or choose "
+                                "another context with --context"
+                              : fmt::format(
+                                    "the server doesn't know the credentials of the user \"{}\" and treats "
+                                    "you as system:anonymous: "
+                                    "log in again, or choose another context with --context",
+                                    asked.user);
   if (status == 403 && reason == "Forbidden")
     return message.contains("User \"")
                ? "ask an administrator for that permission (RBAC), or use another context"

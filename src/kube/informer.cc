@@ -124,8 +124,8 @@ void Informer::take_object(const Key& key, const Value& object, WatchEventType t
 
 // A list is complete: of what it didn't name, only what was put in since is there; and what it named is as it
 // says, unless it was put in since. If the watch told of later versions before, the server went back to an
-// earlier state, in which versions begin anew: nothing that was known counts any more. Gives what isn't as it
-// was.
+// earlier state, in which versions begin again: nothing that was known counts any more. Gives what isn't as
+// it was.
 std::vector<Informer::Key> Informer::end_list(std::string_view version) {
   const bool went_back = is_newer(latest_, version);
   complete_ = latest_ = version;

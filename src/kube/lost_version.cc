@@ -7,12 +7,12 @@
 #include "apimachinery/built_in_groups.h"
 #include "apimachinery/managed_fields.h"
 #include "kube/api_failure.h"
-#include "kube/definitions.h"
+#include "kube/crds.h"
 
 namespace mist::kube {
 namespace {
 
-// The server names one version at a time where we may not read the definition; and somebody may write
+// The server names one version at a time where we may not read the CRD; and somebody may write
 // meanwhile.
 constexpr int kTries = 8;
 
@@ -29,16 +29,16 @@ Identity identity_of(const Value& entry) {
   return identity;
 }
 
-Result<Value> definition_of(Client& client, const ResourceInfo& resource, const Context& context) {
-  return client.get({kDefinitions, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
+Result<Value> crd_of(Client& client, const ResourceInfo& resource, const Context& context) {
+  return client.get({kCrds, "", fmt::format("{}.{}", resource.resource, resource.gvk.group)}, context);
 }
 
-// The versions that the definition of a kind has, served or not; empty: we can't know.
+// The versions that the CRD of a kind has, served or not; empty: we can't know.
 std::set<std::string> versions_of(Client& client, const ResourceInfo& resource, const Context& context) {
-  const auto definition = definition_of(client, resource, context);
+  const auto crd = crd_of(client, resource, context);
   std::set<std::string> names;
-  if (!definition.ok()) return names;
-  const Value* versions = definition->at_path({"spec", "versions"});
+  if (!crd.ok()) return names;
+  const Value* versions = crd->at_path({"spec", "versions"});
   if (versions == nullptr || !versions->is_array()) return names;
   for (const Value& version : versions->as_array())
     names.insert(fmt::format("{}/{}", resource.gvk.group, version.string_at("name")));
@@ -78,8 +78,8 @@ std::set<std::string> lost_versions(Client& client, const ResourceInfo& resource
 Result<std::set<std::string>> other_versions(Client& client, const ResourceInfo& resource,
                                              const Value& entries, const Error& failure,
                                              const Context& context) {
-  const auto definition = definition_of(client, resource, context);
-  if (definition.ok() && definition->string_at({"spec", "conversion", "strategy"}) == "Webhook")
+  const auto crd = crd_of(client, resource, context);
+  if (crd.ok() && crd->string_at({"spec", "conversion", "strategy"}) == "Webhook")
     return Error(failure).with_hint(
         "its conversion webhook makes objects with fields that the schema of their version does not declare: "
         "declare them there, or have the webhook leave them out");

@@ -40,8 +40,7 @@ class LostVersionTest : public ::testing::Test {
 
   Result<http::Response> answer(const http::Request& request) {
     if (request.url.find("/customresourcedefinitions/lvs.l.io") != std::string::npos) {
-      if (!may_read_definitions)
-        return reply(403, Value::object({{"kind", "Status"}, {"message", "forbidden"}}));
+      if (!may_read_crds) return reply(403, Value::object({{"kind", "Status"}, {"message", "forbidden"}}));
       Value list = Value::array();
       for (const std::string& version : versions)
         list.push_back(Value::object({{"name", version.substr(version.find('/') + 1)}}));
@@ -129,7 +128,7 @@ class LostVersionTest : public ::testing::Test {
   std::set<std::string> versions{"l.io/v1", "l.io/v2"};
   std::string narrow;  // a version without a field that the object has
   std::string strategy = "None";
-  bool may_read_definitions = true;
+  bool may_read_crds = true;
   int writes = 0;
   Value owners = *encoding::parse_json(R"([
     {"manager":"mistctl","operation":"Apply","apiVersion":"l.io/v1","fieldsV1":{"f:spec":{"f:a":{}}}},
@@ -143,7 +142,7 @@ class LostVersionTest : public ::testing::Test {
 
 TEST_F(LostVersionTest, AllLostVersionsAreRenewedAtOnceAndNoOwnerIsForgotten) {
   for (const bool readable : {true, false}) {
-    may_read_definitions = readable;
+    may_read_crds = readable;
     writes = 0;
     const auto before = owners;
     const auto applied = apply();

@@ -89,7 +89,7 @@ Result<std::shared_ptr<const Value>> OpenApi::schemas_of(const std::string& grou
   return std::shared_ptr<const Value>();
 }
 
-// A group of somebody's definitions may have come within the last minutes.
+// A group of somebody's CRDs may have come within the last minutes.
 Result<std::optional<std::string>> OpenApi::hash_of(const std::string& path, bool built_in, SchemaAge age,
                                                     const Context& context) {
   const std::lock_guard lock(mutex_);

@@ -283,7 +283,7 @@ int main(int argc, char** argv) {
   if (options->help || options->version || options->crds) {
     const mist::Status printed =
         mist::print_result(options->help   ? std::string(mist::operator_::usage())
-                           : options->crds ? std::string(mist::releases::definition_text())
+                           : options->crds ? std::string(mist::releases::crd_text())
                                            : fmt::format("mistletoe-operator {}\n", MIST_VERSION));
     if (printed.ok()) return 0;
     print_to(2, fmt::format("error: {}\n", mist::escape_controls(printed.error().to_line())));

@@ -181,7 +181,7 @@ Result<Reference> parse_reference(std::string_view text, Named named) {
 Result<Repository> Repository::parse(std::string_view text) {
   MIST_TRY(const Parts parts, split_parts(text));
   if (parts.has_version || parts.digest)
-    return bad(text, "a version stands behind the repository", "leave out what follows the path");
+    return bad(text, "a version follows the repository", "leave out what follows the path");
   return repository_of(text, parts);
 }
 
@@ -227,7 +227,7 @@ Result<std::string> parse_prefix(std::string_view text) {
   if (!parts.has_version && !parts.digest) return std::string(text);
   const std::string_view behind = text.substr(kScheme.size() + parts.host.size() + 1 + parts.path.size());
   return error(ErrorKind::Invalid, "'{}' names one package, not a place for many", shown(text))
-      .with_because(fmt::format("'{}' stands behind its path", behind))
+      .with_because(fmt::format("'{}' follows its path", behind))
       .with_hint(fmt::format("leave out '{}': each package below it has a version of its own", behind));
 }
 
@@ -246,7 +246,7 @@ Result<std::string> parse_host(std::string_view text) {
   if (rest.ends_with('/')) rest.remove_suffix(1);
   std::string host = lower_case(rest);
   const std::string objection = rest.find('@') != std::string_view::npos   ? "it holds credentials"
-                                : rest.find('/') != std::string_view::npos ? "a path stands behind the host"
+                                : rest.find('/') != std::string_view::npos ? "a path follows the host"
                                                                            : host_objection(host);
   if (objection.empty()) return host;
   return error(ErrorKind::Invalid, "'{}' is not a registry's host: {}", shown(text), objection)

@@ -114,8 +114,8 @@ TEST(OciReference, APrefixIsAHostOrAHostAndAPath) {
     std::string text, because;
   };
   const Case cases[] = {
-      {"oci://h/a:1.4.0", "names one package, not a place for many (':1.4.0' stands behind its path)"},
-      {"oci://h/a:^1.4", "':^1.4' stands behind its path"},
+      {"oci://h/a:1.4.0", "names one package, not a place for many (':1.4.0' follows its path)"},
+      {"oci://h/a:^1.4", "':^1.4' follows its path"},
       {"oci://h/a@" + kPinned, "'@sha256:aaa"},
       {"oci://h/a:1@" + kPinned, "':1@sha256:aaa"},
       {"oci://h:1.0.0", "':1.0.0' is not a port"},

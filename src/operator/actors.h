@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/event.h"
 #include "kube/client.h"
-#include "operator/definitions.h"
+#include "operator/crds.h"
 #include "operator/executor.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
@@ -34,13 +34,13 @@ using ClientOf = std::function<Result<std::shared_ptr<kube::Client>>(const Accou
 
 struct Actor {
   Actor(std::shared_ptr<kube::Client> as, const std::string& ns, Clock& clock, EventSink& events,
-        const Observer::Wake& wake, std::mutex& asking, Definitions::Role role)
+        const Observer::Wake& wake, std::mutex& asking, Crds::Role role)
       : held(std::move(as)),
         client(*held),
         notices(client, clock, events),
         observer(client, clock, events, wake),
         sources(client, clock, events, wake),
-        definitions({client, clock, events, role}, ns, wake),
+        crds({client, clock, events, role}, ns, wake),
         executor(client, clock, events, observer, notices, asking) {}
 
   const std::shared_ptr<kube::Client> held;
@@ -48,7 +48,7 @@ struct Actor {
   Notices notices;
   Observer observer;
   Sources sources;
-  Definitions definitions;
+  Crds crds;
   Executor executor;
 
   void forget(const Item& item) {
@@ -61,7 +61,7 @@ class Actors {
  public:
   /// `ns`: of the blueprints. `asking`: whoever uses this has it. References outlive this.
   Actors(ClientOf client_of, std::string ns, Clock& clock, EventSink& events, Observer::Wake wake,
-         std::mutex& asking, Definitions::Role role)
+         std::mutex& asking, Crds::Role role)
       : client_of_(std::move(client_of)),
         ns_(std::move(ns)),
         clock_(clock),
@@ -104,7 +104,7 @@ class Actors {
   EventSink& events_;
   const Observer::Wake wake_;
   std::mutex& asking_;
-  const Definitions::Role role_;
+  const Crds::Role role_;
   std::map<Item, Account> accounts_;
   std::map<Account, Actor> actors_;
 };

@@ -36,7 +36,7 @@ class Controller::State {
         actors_(
             dependencies_.client_of, ns, dependencies_.clock, dependencies_.events,
             [this](const Item& item) { queue_.add(item); }, mutex_,
-            dependencies_.share.is_first() ? Definitions::Role::Writes : Definitions::Role::Waits),
+            dependencies_.share.is_first() ? Crds::Role::Writes : Crds::Role::Waits),
         revisions_(
             {dependencies_.client, dependencies_.renderer, dependencies_.clock, dependencies_.events,
              notices_, actors_, dependencies_.default_account, dependencies_.share, dependencies_.metrics},

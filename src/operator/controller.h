@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/event.h"

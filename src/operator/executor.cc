@@ -16,7 +16,7 @@
 #include "operator/finalizer.h"
 #include "operator/instance_status.h"
 #include "reconcile/lost_record.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/status.h"
 
 namespace mist::operator_ {
@@ -39,7 +39,7 @@ const std::string& words_of(const Error& failure) {
   return failure.because.empty() ? failure.message : failure.because;
 }
 
-// An object that the server would refuse anew too must not be deleted to be made again.
+// An object that the server would refuse again too must not be deleted to be made again.
 bool is_only_immutable(const Error& failure) {
   return kube::is_immutable(failure) && !kube::is_invalid_anyway(failure);
 }
@@ -290,7 +290,7 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   if (each.what == reconcile::Release::What::Finalizer)
     reconcile::take_finalizer_off(left);
   else
-    reconcile::take_marks_off(left);
+    reconcile::remove_ownership(left);
   Value patch = apply::merge_patch_between(each.live, left);
   apply::pin(patch, each.live);
   auto answer = client_.merge_patch(ref, patch, context);

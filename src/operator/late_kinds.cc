@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kube/definitions.h"
+#include "kube/crds.h"
 
 namespace mist::operator_ {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // Somebody may have given the operator the right.
 constexpr Duration kForbiddenFor = std::chrono::minutes(10);
 
-// The name of a definition says its group; annotations may hold all of it once more.
+// The name of a CRD says its group; annotations may hold all of it once more.
 void keep_name(Value& object) {
   Value metadata = Value::object();
   for (const std::string_view kept : {"name", "resourceVersion"})
@@ -58,7 +58,7 @@ void LateKinds::set(const Item& item, const std::set<std::string>& groups) {
     informer_.reset();
   } else if (!informer_ && (!refused_until_ || *refused_until_ <= clock_.steady_now())) {
     informer_ = std::make_unique<kube::Informer>(
-        client_, kube::kDefinitions, kube::ListOptions{.metadata_only = true}, keep_name,
+        client_, kube::kCrds, kube::ListOptions{.metadata_only = true}, keep_name,
         [this](const std::optional<kube::Informer::Key>& key) { changed(key); }, clock_, events_);
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Instances that wait until the server serves a kind: they are looked at again when a definition of its group
+// Instances that wait until the server serves a kind: they are looked at again when a CRD of its group
 // comes or changes, and not only when their back-off ends. One watch of the metadata of all
 // CustomResourceDefinitions, which is there only while somebody waits, and needs the rights `list` and
 // `watch` on them; without these the back-off remains. One thread asks; the watch's wakes.

@@ -1,7 +1,7 @@
 #pragma once
 // Where a kind is served that the API server doesn't serve in the version that was asked for: in another
 // version, or in none. For one look at an instance, which learns it once of each kind: each try to find a
-// kind that isn't served loads discovery anew, and an instance may have many objects of it. One thread.
+// kind that isn't served loads discovery again, and an instance may have many objects of it. One thread.
 
 #include <map>
 #include <string>

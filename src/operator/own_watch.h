@@ -1,6 +1,6 @@
 #pragma once
-// An informer of one's own, and when it began; made anew where the server serves its kind under another name.
-// One thread.
+// An informer of one's own, and when it began; made again where the server serves its kind under another
+// name. One thread.
 
 #include <functional>
 #include <memory>

@@ -38,7 +38,7 @@ void Reads::leave_shared(Kind& kind, const What& what, const Shared* but) {
   }
 }
 
-// One that has synced may only be refused for a moment, as while somebody writes a role anew. Until that has
+// One that has synced may only be refused for a moment, as while somebody writes a role again. Until that has
 // lasted, whoever looks is told of it: watches of their own would each take a thread for minutes.
 bool Reads::is_refused(Shared& shared) const {
   const SharedWatch& watch = *shared.watch;

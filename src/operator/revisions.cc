@@ -189,7 +189,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   const bool is_same = loaded.files == files && same_account && !loaded.for_its_crd;
   if (is_same) say_again(loaded, *map, context);
   if (is_same && say_refusal(loaded, *map, context)) return {};
-  if (is_same && !was_refused) return restore_definition(name, loaded, context);
+  if (is_same && !was_refused) return restore_crd(name, loaded, context);
   if (!is_dns1123_subdomain(account) && !account.empty()) {
     // So that the same files are read once more when the account is another one.
     loaded.files.reset();
@@ -242,8 +242,8 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
                   kept, context);
   }
   const bool may_break = map->string_at({"metadata", "annotations", kBreakingAnnotation}) == "true";
-  auto waits_for = actor->definitions.see_to(
-      name, described, may_break ? Definitions::Breaking::Allowed : Definitions::Breaking::Refused, context);
+  auto waits_for = actor->crds.see_to(name, described,
+                                      may_break ? Crds::Breaking::Allowed : Crds::Breaking::Refused, context);
   if (!waits_for.ok()) {
     if (waits_for.error().kind == ErrorKind::Forbidden)
       say(*map, kRejected, diagnostic_of(waits_for.error()), context);
@@ -255,7 +255,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   if (!waits_for->empty()) {
     dependencies_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for));
     // After a start the CRD is as good as always there, and is known in a moment.
-    if (actor->definitions.has_seen(name)) say(*map, kAwaiting, *waits_for, context);
+    if (actor->crds.has_seen(name)) say(*map, kAwaiting, *waits_for, context);
     return {};
   }
   const GroupVersionKind kind = described.instances();
@@ -277,7 +277,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   take_instances_from_others(name, kind.group_kind());
   dependencies_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
   std::vector<std::string> found = loaded.blueprint->warnings();
-  for (std::string& each : actor->definitions.tolerated(name)) found.push_back(std::move(each));
+  for (std::string& each : actor->crds.tolerated(name)) found.push_back(std::move(each));
   std::string warnings;
   for (const std::string& each : found) {
     dependencies_.events.warn(fmt::format("blueprint {}: {}", name, each));
@@ -314,11 +314,10 @@ bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Contex
 }
 
 // Somebody may have changed or deleted the CRD of the revision in force.
-Status Revisions::restore_definition(const std::string& name, const Loaded& loaded, const Context& context) {
+Status Revisions::restore_crd(const std::string& name, const Loaded& loaded, const Context& context) {
   if (!loaded.blueprint || loaded.rejected) return {};
   MIST_TRY(Actor* const actor, dependencies_.actors.of(loaded.account));
-  auto waits_for =
-      actor->definitions.see_to(name, *loaded.blueprint, Definitions::Breaking::Restored, context);
+  auto waits_for = actor->crds.see_to(name, *loaded.blueprint, Crds::Breaking::Restored, context);
   if (waits_for.ok()) return {};
   if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
   dependencies_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()));
@@ -327,8 +326,7 @@ Status Revisions::restore_definition(const std::string& name, const Loaded& load
 
 // Ends the watches that were made as the account of a blueprint.
 void Revisions::leave_account(const std::string& name, Loaded& loaded) {
-  if (const auto actor = dependencies_.actors.of(loaded.account); actor.ok())
-    (*actor)->definitions.forget(name);
+  if (const auto actor = dependencies_.actors.of(loaded.account); actor.ok()) (*actor)->crds.forget(name);
 }
 
 // Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.

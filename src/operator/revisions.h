@@ -99,7 +99,7 @@ class Revisions {
   void leave_instances(const std::string& name, Loaded& loaded);
   std::optional<Value> map_of(const std::string& name) const;
   void keep(const std::string& name, Value map);
-  Status restore_definition(const std::string& name, const Loaded& loaded, const Context& context);
+  Status restore_crd(const std::string& name, const Loaded& loaded, const Context& context);
 
   Dependencies dependencies_;
   const std::string ns_;

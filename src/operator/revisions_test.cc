@@ -74,7 +74,7 @@ class RevisionsTest : public ::testing::Test {
       events_,
       wake_,
       mutex_,
-      Definitions::Role::Writes};
+      Crds::Role::Writes};
   Revisions revisions_{
       {cluster_, renderer_, clock_, events_, notices_, actors_, "", share_, metrics_}, "default", wake_};
 };

@@ -151,7 +151,7 @@ TEST_F(SourcesTest, RemembersWhatItAnsweredBeforeItRested) {
     EXPECT_FALSE(look().stale);
   }
   rest();
-  EXPECT_EQ(look().failure, "") << "it is asked anew";
+  EXPECT_EQ(look().failure, "") << "it is asked again";
   for (const Duration pause : {0s, 3s, 6s, 12s, 24s, 48s}) fails_after(pause);
   EXPECT_EQ(look().body, yaml("{enabled: true}")) << "as if it had never rested";
   EXPECT_TRUE(look().stale);

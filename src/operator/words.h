@@ -3,7 +3,7 @@
 
 #include "blueprint/blueprint.h"
 #include "reconcile/decide.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 
 namespace mist::operator_ {
 

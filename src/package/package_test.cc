@@ -106,7 +106,7 @@ TEST(Values, AChartsFileIsReadAsHelmReadsIt) {
   EXPECT_EQ(json("a: b\n...\nc: d\n---\ne: f\n"), R"({"a":"b","e":"f"})");
   for (const char* const text : {"a: b\n--- {c: d}\n", "a: b\n---c: d\n"}) {
     const Error refused = merged(text).error();
-    EXPECT_THAT(refused.message, HasSubstr("behind the \"---\"")) << text;
+    EXPECT_THAT(refused.message, HasSubstr("follows the \"---\"")) << text;
     EXPECT_EQ(refused.where->line, 2u);
   }
   EXPECT_EQ(merged("a: b\n---\nc: d\n---\n\ne: }\n").error().where->line, 6u);

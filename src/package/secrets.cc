@@ -52,7 +52,7 @@ std::string names_of(const Rows& rows) {
 
 Error wrong(std::string text) { return error(ErrorKind::Invalid, "secret.get: {}", text); }
 
-// So that it can stand behind --rotate-secrets= without quotes.
+// So that it can follow --rotate-secrets= without quotes.
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= SecretRequest::kLongestName && name.front() != '-' &&
          std::ranges::all_of(name, [](char c) {

@@ -71,7 +71,7 @@ crypto::Seed unnamed_seed(const SecretScope& scope);
 std::string without_secrets(std::string text, const std::map<std::string, SecretString>& secrets);
 Error without_secrets(Error failure, const std::map<std::string, SecretString>& secrets);
 
-/// The same for who has many texts: the mask is built once.
+/// The same for callers that have many texts: the mask is built once.
 TextMask mask_of(const std::map<std::string, SecretString>& secrets);
 std::string without_secrets(std::string text, const TextMask& mask);
 Error without_secrets(Error failure, const TextMask& mask);

@@ -135,7 +135,7 @@ Status apply_literal(Value& values, std::string_view text) {
 }
 
 // The documents of a file as Helm's loader finds them (LoadValues, with apimachinery's YAMLReader): a line
-// that begins with "---" ends one, and only a comment may stand behind that; what comes after "..." is not
+// that begins with "---" ends one, and only a comment may follow that; what comes after "..." is not
 // looked at. So a directive, which needs such a line behind it, stands alone.
 Result<std::vector<Value>> documents_as_helm(std::string_view text, const encoding::YamlOptions& options) {
   std::vector<Value> documents;
@@ -165,7 +165,7 @@ Result<std::vector<Value>> documents_as_helm(std::string_view text, const encodi
     }
     const std::string_view behind = trim(line.substr(kSeparator.size()));
     if (!behind.empty() && !behind.starts_with('#'))
-      return error(ErrorKind::Invalid, "something stands behind the \"---\" that ends a document")
+      return error(ErrorKind::Invalid, "something follows the \"---\" that ends a document")
           .at({.file = options.file, .line = number, .column = 4, .excerpt = std::string(trim(line))})
           .with_hint("put it into the next line");
     MIST_TRY_VOID(end_piece());

@@ -1,5 +1,5 @@
 #pragma once
-// One connection to a PostgreSQL database. It belongs to one thread at a time; it is made anew when it was
+// One connection to a PostgreSQL database. It belongs to one thread at a time; it is made again when it was
 // lost. No call waits for a server without end, but migrate().
 //
 // Errors: as sql::Database has them. Retryable: the server can't be reached, starts, ends, or is full; a lock

@@ -7,8 +7,8 @@
 #include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/lost_record.h"
-#include "reconcile/marks.h"
 #include "reconcile/node_kinds.h"
+#include "reconcile/ownership.h"
 #include "reconcile/prune.h"
 #include "reconcile/status.h"
 

@@ -60,10 +60,10 @@ struct Delete {
   std::string uid;
   std::string input = {};  ///< of the node that deletes it; empty: nothing wants it any more
 };
-/// Takes marks of the instance from an object: its finalizer (take_finalizer_off()), or all
-/// (take_marks_off()).
+/// Takes labels of the instance from an object: its finalizer (take_finalizer_off()), or all
+/// (remove_ownership()).
 struct Release {
-  enum class What : std::uint8_t { Finalizer, Marks };
+  enum class What : std::uint8_t { Finalizer, LiveOwner };
   What what = What::Finalizer;
   std::string node;
   ObjectId id;

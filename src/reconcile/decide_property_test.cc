@@ -18,7 +18,7 @@
 #include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/decide.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/status.h"
 
 namespace mist::reconcile {
@@ -560,7 +560,7 @@ class Case {
     if (each.what == Release::What::Finalizer)
       take_finalizer_off(object);
     else
-      take_marks_off(object);
+      remove_ownership(object);
     cluster_.put(each.id, std::move(object));
     cluster_.collect(each.id);
   }

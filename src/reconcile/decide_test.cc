@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "reconcile/facts.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/status.h"
 #include "testing/yaml.h"
 
@@ -253,7 +253,7 @@ TEST_F(ReconcileTest, AListHasEachObjectOnceInWhateverVersion) {
   EXPECT_THAT(report("a").detail, EndsWith("twice"));
 }
 
-// Its definition is being made again: a wanted object has no namespace meanwhile, and the recorded one has.
+// Its CRD is being made again: a wanted object has no namespace meanwhile, and the recorded one has.
 TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre) {
   settle();
   Queries away = queries();
@@ -363,7 +363,7 @@ TEST_F(ReconcileTest, WhatStaysWhenTheInstanceGoesLosesItsMark) {
   const Plan plan = next();
   EXPECT_THAT(plan.deletes, IsEmpty());
   ASSERT_EQ(plan.releases.size(), 1U) << "the one after it first";
-  EXPECT_EQ(plan.releases.front().what, Release::What::Marks);
+  EXPECT_EQ(plan.releases.front().what, Release::What::LiveOwner);
 }
 
 TEST_F(ReconcileTest, WhatStaysAlthoughNothingWantsItLosesItsMarkWithTheInstance) {
@@ -382,7 +382,7 @@ TEST_F(ReconcileTest, WhatStaysAlthoughNothingWantsItLosesItsMarkWithTheInstance
   EXPECT_THAT(plan.deletes, IsEmpty()) << "what came before it goes later";
   ASSERT_EQ(plan.releases.size(), 1U);
   EXPECT_EQ(plan.releases.front().node, "b");
-  EXPECT_EQ(plan.releases.front().what, Release::What::Marks);
+  EXPECT_EQ(plan.releases.front().what, Release::What::LiveOwner);
 }
 
 // Nothing else would take the finalizer of an act's Job from it.
@@ -416,8 +416,8 @@ TEST_F(ReconcileTest, AJobThatStaysCanBeDeleted) {
   last = decide(blueprint, instance, record, acting);
   EXPECT_THAT(last.deletes, IsEmpty());
   ASSERT_THAT(last.releases, ::testing::SizeIs(1));
-  EXPECT_EQ(last.releases[0].what, Release::What::Marks);
-  take_marks_off(live);
+  EXPECT_EQ(last.releases[0].what, Release::What::LiveOwner);
+  remove_ownership(live);
   EXPECT_FALSE(has_finalizer(live));
   EXPECT_TRUE(decide(blueprint, instance, record, acting).finished);
 }

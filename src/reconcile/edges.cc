@@ -5,7 +5,7 @@
 #include "apply/wait/readiness.h"
 #include "base/cut_text.h"
 #include "reconcile/facts.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {

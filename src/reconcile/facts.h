@@ -21,7 +21,7 @@ namespace mist::reconcile {
 /// One object of a node.
 struct Member {
   ObjectId id;
-  Value desired;     ///< with marks; of a node that only looks: what its function gave
+  Value desired;     ///< with ownership labels; of a node that only looks: what its function gave
   std::string hash;  ///< of the input: what was made, and the inputs of the acts that come before
   Observation observed;
   bool ours = false;   ///< it carries the mark of the instance

@@ -6,8 +6,8 @@
 #include "apimachinery/managed_fields.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "reconcile/marks.h"
 #include "reconcile/node_kinds.h"
+#include "reconcile/ownership.h"
 
 namespace mist::reconcile {
 namespace {

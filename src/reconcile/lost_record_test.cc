@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/status.h"
 #include "testing/yaml.h"
 

@@ -4,7 +4,7 @@
 
 #include "apply/wait/readiness.h"
 #include "base/text.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {
@@ -89,7 +89,7 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
   } else if (survivors.used.contains(text_of_key(entry.id.text()))) {
     report.detail = "waits until what has its values is written without them";
   } else if (entry.policy == Policy::Orphan) {
-    plan.releases.push_back({Release::What::Marks, entry.node, entry.id, observed.object});
+    plan.releases.push_back({Release::What::LiveOwner, entry.node, entry.id, observed.object});
   } else {
     plan.deletes.push_back({entry, std::string(observed.object.string_at({"metadata", "uid"}))});
   }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "reconcile/http_question.h"
 #include "reconcile/record.h"
 #include "release/record.h"

@@ -11,7 +11,7 @@
 
 #include "apimachinery/gvk.h"
 #include "apimachinery/object.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/result.h"
 #include "blueprint/blueprint.h"
 #include "encoding/value.h"

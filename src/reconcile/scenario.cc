@@ -147,7 +147,7 @@ std::string what_happens(const ScenarioEvent& event, const ObjectId& instance, b
   return {};
 }
 
-// As the blueprint made it: without what the server, the operator's marks and controllers add.
+// As the blueprint made it: without what the server, the operator's labels and controllers add.
 Value as_made(Value object) {
   object.erase("status");
   Value& metadata = object["metadata"];

@@ -10,7 +10,7 @@
 #include "apply/fields/immutable.h"
 #include "base/some_of.h"
 #include "base/text.h"
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 #include "reconcile/release_node.h"
 #include "reconcile/status.h"
 
@@ -200,7 +200,7 @@ Round Simulation::play() {
     if (each.what == Release::What::Finalizer)
       take_finalizer_off(there->second);
     else
-      take_marks_off(there->second);
+      remove_ownership(there->second);
     if (apimachinery::is_terminating(there->second) && !apimachinery::has_finalizers(there->second))
       objects_.erase(there);
   }

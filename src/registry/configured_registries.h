@@ -1,6 +1,6 @@
 #pragma once
-// The registries of the user's configuration: found, opened, added, removed. The file is read anew each time.
-// Any thread, many processes.
+// The registries of the user's configuration: found, opened, added, removed. The file is read again each
+// time. Any thread, many processes.
 
 #include <atomic>
 #include <memory>

@@ -41,7 +41,7 @@ struct BaseReference {
   /// (GitUrl::limited_to_public), and redirects are followed to none.
   struct Judge {
     std::function<bool(const GitUrl&)> trusts = {};  ///< empty: all, and git follows redirects as ever
-    std::string hint = {};                           ///< of the Forbidden error for who isn't trusted
+    std::string hint = {};                           ///< of the Forbidden error for an untrusted host
   };
   Judge judge = {};
 };

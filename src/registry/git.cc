@@ -131,7 +131,7 @@ constexpr std::string_view kTooMuchWork =
 constexpr std::string_view kCheckUrl =
     "check the address: git ls-remote <url> shows whether a repository is there";
 
-// The first that occurs wins, so the special ones stand before the general.
+// The first that occurs wins, so the special ones precede the general.
 constexpr std::array kSymptoms{
     Symptom{"Host key verification failed", ErrorKind::Forbidden,
             "connect once with ssh to accept the host's key, then try again"},

@@ -103,7 +103,7 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   if ((scheme == "https" || scheme == "http") && !has_usable_port(host))
     return bad(text, "no port follows the ':' of its host", std::string(kEscapePassword));
   if (rest.substr(0, rest.find_first_of("/?#")).find(' ') != std::string_view::npos)
-    return bad(text, "a blank stands before its path", std::string(kEscapePassword));
+    return bad(text, "a space precedes its path", std::string(kEscapePassword));
   if (scheme == "https") return GitUrl(std::string(text), Transport::Https);
   if (scheme == "ssh") return GitUrl(std::string(text), Transport::Ssh);
   if (scheme == "http") {

@@ -47,7 +47,7 @@ class GitUrl {
   bool public_only_ = false;
 };
 
-/// True if what stands behind "http://" is on this machine: nobody on the way could change it.
+/// True if what follows "http://" is on this machine: nobody on the way could change it.
 bool is_this_machine(std::string_view rest);
 
 /// A branch, tag or commit that may be given to git: no option, no range, no refspec.

@@ -56,7 +56,7 @@ std::optional<KeptIndex> from_file(const std::string& text) {
                             std::string(line->string_at("lastModified"))};
   KeptIndex kept(std::move(validators), text.substr(end + 1));
   // Older versions of this program wrote no digest. Whether such a file is whole is not known, so nothing may
-  // confirm it: the next update fetches the index anew.
+  // confirm it: the next update fetches the index again.
   if (line->find("sha256") == nullptr)
     kept.validators = {};
   else if (line->string_at("sha256") != kept.state)

@@ -408,7 +408,7 @@ Status judged_deletion(const http::Response& response, const oci::Repository& re
     return failure;
   }
   if (response.status / 100 != 2)
-    return unexpected_answer(response, repository.host, fmt::format("the wish to delete {}", name));
+    return unexpected_answer(response, repository.host, fmt::format("the request to delete {}", name));
   return {};
 }
 

@@ -68,7 +68,7 @@ Result<std::optional<OciUpload::Opened>> OciUpload::open(const oci::Repository& 
   const std::string_view location = http::find_header(opened.headers, "location");
   if (opened.status != 202 || location.empty())
     return unexpected_answer(opened, repository.host,
-                             fmt::format("the wish to upload to {}", repository.str()));
+                             fmt::format("the request to upload to {}", repository.str()));
   MIST_TRY(std::string url, upload_address(repository, open.request.url, opened));
   const std::string_view least = http::find_header(opened.headers, "oci-chunk-min-length");
   return std::optional(Opened{std::move(url), number_in(least).value_or(0)});

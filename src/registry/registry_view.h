@@ -87,7 +87,7 @@ class RegistryView {
   /// `accept` sees the new state first; when it fails, the old one stays.
   virtual Result<Moved> update(const Context& context, const Accept& accept) = 0;
   /// After a package that it led to was refused. Where a state may be had again at any time, it is asked for
-  /// anew before it is used again: what somebody else had put into it would outlive the repair. While the
+  /// again before it is used again: what somebody else had put into it would outlive the repair. While the
   /// server is away, it will do.
   virtual void doubt_state() {}
 };

@@ -12,8 +12,8 @@
 
 #include "apimachinery/object.h"
 #include "apply/inventory.h"
-#include "apply/marks.h"
 #include "apply/owner.h"
+#include "apply/reserved_metadata.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/secret.h"

@@ -45,7 +45,7 @@ constexpr std::string_view kFinalizerManager = "mistletoe-operator-releases";
 // Those of a run tell what to type next, which is for people at a terminal.
 enum class Hints : bool { No, Yes };
 
-// The failure with its reasons, for who has nothing but the status.
+// The failure with its reasons, for callers that have nothing but the status.
 std::string words_of(const Error& failure, Hints hints) {
   std::string words = escape_controls(failure.to_line());
   if (hints == Hints::Yes && !failure.hint.empty()) words += "; " + escape_controls(failure.hint);
@@ -571,7 +571,7 @@ class Visit {
   // took it over last, and the status shows whether this one ever did.
   Result<bool> is_own(const action::Environment& here, const action::ReleaseState& state) const {
     const release::Anchor& anchor = *state.anchor;
-    // A record without a name contradicts no status: it may have been made anew, from the objects.
+    // A record without a name contradicts no status: it may have been made again, from the objects.
     const bool is_anothers =
         anchor.damage.empty() && !anchor.head.kept_by.empty() && anchor.head.kept_by != here.keeper;
     if (is_owned(object_) && !is_anothers) return true;

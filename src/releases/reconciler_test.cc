@@ -285,7 +285,7 @@ TEST_F(ReconcilerTest, NoticesThatItsReleaseIsGoneWhereItHasGivenUp) {
   }
 }
 
-// It was uninstalled by hand, and another Release made it anew, while this one could look at nothing.
+// It was uninstalled by hand, and another Release made it again, while this one could look at nothing.
 TEST_F(ReconcilerTest, LeavesWhatTheRecordSaysIsAnothersWhateverItsStatusRemembers) {
   ASSERT_TRUE(uninstall_now().ok());
   install_as("default/other", "another");

@@ -29,7 +29,7 @@ struct Limits {
 constexpr Limits kTimeouts{std::chrono::seconds(1), std::chrono::hours(24), "1s to 24h"};
 constexpr Limits kIntervals{std::chrono::seconds(10), std::chrono::hours(8784), "10s to 8784h"};
 
-// The definition gives all members their types; an object of an older definition may have others.
+// The CRD gives all members their types; an object of an older CRD may have others.
 class Reader {
  public:
   explicit Reader(const Value& spec) : spec_(spec) {}
@@ -269,7 +269,7 @@ Result<Spec> spec_of_deletion(const Value& object) {
   return result;
 }
 
-std::string_view definition_text() {
+std::string_view crd_text() {
   return R"(apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:

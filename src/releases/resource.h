@@ -82,6 +82,6 @@ Result<Spec> spec_of_deletion(const Value& object);
 Key release_of(const Value& object);
 
 /// As `kubectl apply` takes it: the CustomResourceDefinition.
-std::string_view definition_text();
+std::string_view crd_text();
 
 }  // namespace mist::releases

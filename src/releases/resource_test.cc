@@ -56,7 +56,7 @@ TEST(ReleaseResource, RefusesWhatNestsTooDeep) {
   EXPECT_EQ(refused.error().message, "spec.values nests more than 500 levels deep");
 }
 
-TEST(ReleaseResource, ReadsAllThatTheDefinitionHas) {
+TEST(ReleaseResource, ReadsAllThatTheCrdHas) {
   const auto spec = spec_of(release(R"(
   engine: helm
   releaseName: front
@@ -159,10 +159,10 @@ TEST(ReleaseResource, ReadsNoMoreThanDeletionNeeds) {
 }
 
 // A mistake that the server can refuse need not be found in a status.
-TEST(ReleaseResource, DefinitionRefusesWhatTheReaderRefuses) {
-  const auto definition = encoding::parse_yaml(definition_text());
-  ASSERT_TRUE(definition.ok());
-  const Value& version = definition->at_path({"spec", "versions"})->as_array().front();
+TEST(ReleaseResource, CrdRefusesWhatTheReaderRefuses) {
+  const auto crd = encoding::parse_yaml(crd_text());
+  ASSERT_TRUE(crd.ok());
+  const Value& version = crd->at_path({"spec", "versions"})->as_array().front();
   const Value& fields = *version.at_path({"schema", "openAPIV3Schema", "properties", "spec", "properties"});
   const auto admits = [&](std::string_view field, const std::string& text) {
     const Value& schema = *fields.find(field);
@@ -204,20 +204,20 @@ TEST(ReleaseResource, DefinitionRefusesWhatTheReaderRefuses) {
 }
 
 // Else an operator that the package installs can't write its status.
-TEST(ReleaseResource, ThePackageOfTheOperatorHasTheSameDefinition) {
+TEST(ReleaseResource, ThePackageOfTheOperatorHasTheSameCrd) {
   const auto packaged =
       HostFileSystem().read(testing::source_dir() / "packages/mistletoe-operator/src/release.crd.yaml");
   ASSERT_TRUE(packaged.ok()) << packaged.error().to_line();
-  EXPECT_EQ(*packaged, definition_text());
+  EXPECT_EQ(*packaged, crd_text());
 }
 
-// The definition's text and the reader agree about defaults and words.
-TEST(ReleaseResource, ReadsTheDefaultsOfItsDefinition) {
-  const auto definition = encoding::parse_yaml(definition_text());
-  ASSERT_TRUE(definition.ok()) << definition.error().to_line();
-  EXPECT_EQ(definition->string_at({"metadata", "name"}), "releases.mistletoe.dev");
-  EXPECT_EQ(definition->string_at({"spec", "group"}), kGroup);
-  const Value& version = definition->at_path({"spec", "versions"})->as_array().front();
+// The CRD's text and the reader agree about defaults and words.
+TEST(ReleaseResource, ReadsTheDefaultsOfItsCrd) {
+  const auto crd = encoding::parse_yaml(crd_text());
+  ASSERT_TRUE(crd.ok()) << crd.error().to_line();
+  EXPECT_EQ(crd->string_at({"metadata", "name"}), "releases.mistletoe.dev");
+  EXPECT_EQ(crd->string_at({"spec", "group"}), kGroup);
+  const Value& version = crd->at_path({"spec", "versions"})->as_array().front();
   EXPECT_EQ(version.string_at("name"), kVersion);
   const Value* const fields =
       version.at_path({"schema", "openAPIV3Schema", "properties", "spec", "properties"});

@@ -49,7 +49,7 @@ void for_each_leaf(Value& value, const std::string& path, const Each& each) {
   }
 }
 
-// Marks what differs from its counterpart in `other`.
+// LiveOwner what differs from its counterpart in `other`.
 void mark(Value& value, const Value* other, const std::string& path, const HiddenValues& hidden,
           std::string_view changed) {
   if (value.is_object()) {

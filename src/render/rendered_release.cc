@@ -1,6 +1,6 @@
 #include "render/rendered_release.h"
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 
 #include <set>
 
@@ -8,7 +8,7 @@ namespace mist::render {
 
 namespace {
 
-// Our marks are added to recorded objects again, as to rendered ones.
+// Our ownership labels are added to recorded objects again, as to rendered ones.
 release::RenderedObject without_marks(release::RenderedObject rendered) {
   encoding::Value& metadata = rendered.object.mutable_value()["metadata"];
   for (const std::string_view label : apply::kOwnershipLabels) metadata["labels"].erase(label);

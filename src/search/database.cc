@@ -30,7 +30,7 @@ CREATE VIRTUAL TABLE words USING fts5(name, title, keywords, description, mainta
 // Versions of this program that wrote the first tables could store a part of an index under the state of the
 // whole: without a state, the next run reads all that is missing.
 constexpr std::string_view kForgetStates = "UPDATE source SET state = '';";
-// A file of a newer mistctl is made anew.
+// A file of a newer mistctl is made again.
 constexpr std::string_view kMigrations[] = {kTables, kForgetStates};
 
 // A defect of the file, and not of the machine, is repaired by another file.

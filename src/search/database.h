@@ -1,6 +1,6 @@
 #pragma once
 // Database: the indexes of all registries in SQLite, on this machine. A file in the cache, of which nothing
-// is lost when it is: what can't be read is removed and made anew, empty. Updates are whole or not at all,
+// is lost when it is: what can't be read is removed and made again, empty. Updates are whole or not at all,
 // even if the machine stops in the middle. One thread; many processes at once.
 
 #include <map>

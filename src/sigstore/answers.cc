@@ -112,7 +112,7 @@ Result<Value> parse_rekor1_entry(std::string_view body) {
   const std::string log = base64_of_hex(entry.string_at("logID"));
   const std::string index = number_at(entry, "logIndex"), time = number_at(entry, "integratedTime");
   if (log.empty() || index.empty() || time.empty())
-    return unreadable(kWhat, "its logID, logIndex or integratedTime is none");
+    return unreadable(kWhat, "its logID, logIndex or integratedTime is missing or invalid");
   Value result = Value::object({{"logIndex", index},
                                 {"logId", Value::object({{"keyId", log}})},
                                 {"kindVersion", std::move(kind)},
@@ -129,7 +129,8 @@ Result<Value> parse_rekor1_entry(std::string_view body) {
     if (hashes.size() > oci::kMaxInclusionHashes) return unreadable(kWhat, "its inclusion proof is too long");
     const std::string at = number_at(*proof, "logIndex"), size = number_at(*proof, "treeSize");
     const std::string root = base64_of_hex(proof->string_at("rootHash"));
-    if (at.empty() || size.empty() || root.empty()) return unreadable(kWhat, "its inclusion proof is none");
+    if (at.empty() || size.empty() || root.empty())
+      return unreadable(kWhat, "its inclusion proof is missing or incomplete");
     result.set(
         "inclusionProof",
         Value::object({{"logIndex", at},
@@ -152,7 +153,7 @@ Result<Value> parse_rekor2_entry(std::string_view body) {
   const std::string index = number_at(answer, "logIndex"), at = number_at(*proof, "logIndex"),
                     size = number_at(*proof, "treeSize");
   if (index.empty() || at.empty() || size.empty())
-    return unreadable(kWhat, "its logIndex or treeSize is none");
+    return unreadable(kWhat, "its logIndex or treeSize is missing or invalid");
   Value hashes{Value::Array{}};
   for (const std::string& each : proof->texts_at("hashes")) hashes.push_back(each);
   if (hashes.size() > oci::kMaxInclusionHashes) return unreadable(kWhat, "its inclusion proof is too long");

@@ -84,11 +84,11 @@ TEST(SigningAnswers, SaysWhatIsWrongWithAnEntryOfRekor1) {
   };
   EXPECT_EQ(with("body", "%"), "its body is not base64");
   EXPECT_EQ(with("body", "e30="), "its body names no kind and apiVersion");
-  EXPECT_EQ(with("logID", "XY"), "its logID, logIndex or integratedTime is none");
-  EXPECT_EQ(with("logIndex", -1), "its logID, logIndex or integratedTime is none");
+  EXPECT_EQ(with("logID", "XY"), "its logID, logIndex or integratedTime is missing or invalid");
+  EXPECT_EQ(with("logIndex", -1), "its logID, logIndex or integratedTime is missing or invalid");
   EXPECT_EQ(with("verification", Value()), "it has no verification");
   EXPECT_EQ(with("verification", Value::object({{"inclusionProof", Value::object({{"rootHash", "x"}})}})),
-            "its inclusion proof is none");
+            "its inclusion proof is missing or incomplete");
 }
 
 TEST(SigningAnswers, AnEntryOfRekor2StaysAsItIs) {
@@ -114,7 +114,8 @@ TEST(SigningAnswers, AnEntryOfRekor2StaysAsItIs) {
   entry.erase("inclusionProof");
   EXPECT_EQ(because_of(parse_rekor2_entry(encoding::to_json(entry))), "it has no inclusionProof");
   entry.set("inclusionProof", Value::object({{"logIndex", "x"}}));
-  EXPECT_EQ(because_of(parse_rekor2_entry(encoding::to_json(entry))), "its logIndex or treeSize is none");
+  EXPECT_EQ(because_of(parse_rekor2_entry(encoding::to_json(entry))),
+            "its logIndex or treeSize is missing or invalid");
 }
 
 TEST(SigningAnswers, TheLocationOfAnEntryIsItsIdAlone) {

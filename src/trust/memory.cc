@@ -171,7 +171,7 @@ Path Memory::certificate_path(const std::string& key) const {
   return directory_ / "certificates" / (crypto::sha256(key).hex() + ".pgp");
 }
 
-// A reader tells their fingerprints anew.
+// A reader tells their fingerprints again.
 Result<std::string> Memory::certificates_of(const std::set<std::string>& keys) const {
   std::string all;
   for (const std::string& key : keys) {

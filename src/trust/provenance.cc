@@ -112,7 +112,7 @@ Proof prove_provenance(const CheckedProvenance& checked, const ChartArchive& arc
       proof.objection += fmt::format(" (it names the key {})", shortened(checked.signer->key_id));
   }
   if (proof.objection.empty()) proof.objection = objection_to(checked, archive);
-  if (proof.objection.empty() && proof.keys.empty()) proof.objection = "it doesn't tell its key";
+  if (proof.objection.empty() && proof.keys.empty()) proof.objection = "it doesn't identify its key";
   return proof;
 }
 

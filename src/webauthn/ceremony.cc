@@ -84,7 +84,7 @@ Result<std::string_view> authenticator_data_in(std::string_view bytes) {
     return unreadable_answer("its attestation has no format");
   // Section 8.7.
   if (format == "none" && *statement != 0)
-    return unreadable_answer("its attestation is none and has a statement");
+    return unreadable_answer("its attestation has the format \"none\" and a statement");
   return data;
 }
 

@@ -78,7 +78,7 @@ TEST(WebAuthn, AnAttestationIsReadOverAndNotTrusted) {
       cbor_head(5, 2) + cbor_text("alg") + cbor_number(-7) + cbor_text("sig") + cbor_bytes("no signature");
   EXPECT_TRUE(registered(authenticator).ok());
   authenticator.format = "none";
-  EXPECT_THAT(registered(authenticator).error().because, HasSubstr("has a statement"));
+  EXPECT_THAT(registered(authenticator).error().because, HasSubstr("and a statement"));
   authenticator.statement = cbor_text("no map");
   EXPECT_EQ(registered(authenticator).error().kind, ErrorKind::Invalid);
 }

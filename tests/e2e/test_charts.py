@@ -1,4 +1,4 @@
-"""A chart on a real cluster: its hooks run around every verb and leave nothing, its definitions are upgraded if they
+"""A chart on a real cluster: its hooks run around every verb and leave nothing, its CRDs are upgraded if they
 fit what is there, and what it draws stays."""
 import json
 import pathlib
@@ -279,7 +279,7 @@ def definitions_of_a_chart_are_upgraded_if_they_fit_what_is_there(t):
     t.run("upgrade", "shop", "-p", chart(t, thing(size="big", color="red"), crds=[things(t, size=text, color=text)]))
     equal(t.kube.get(f"/apis/{group}/v1/things", t.ns, "one")["spec"], {"size": "big", "color": "red"})
     more = chart(t, thing(size="big", color="red", weight=1), crds=[things(t, size=text, color=text, weight=number)])
-    contains(t.run("upgrade", "shop", "-p", more, "--dry-run=server").err, "its definition changes with it")
+    contains(t.run("upgrade", "shop", "-p", more, "--dry-run=server").err, "its CRD changes with it")
 
     mark = t.mark()
     narrower = chart(t, thing(color=3), crds=[things(t, color=number)])

@@ -212,7 +212,7 @@ def nulls_of_custom_resources_are_taken_as_the_server_takes_them(t):
         if status < 300:
             equal(t.kube.get(own_address, t.ns, "w")["spec"], answer["spec"], f"what came of {spec}")
         else:
-            contains(ours.err, "does not match its definition")
+            contains(ours.err, "does not match its CRD")
         t.kube.delete(address, t.ns, "direct")
         if status < 300:
             again = t.run("upgrade", f"own{number}", "-p", t.package("q", own, widget("w", group, spec=spec)))
@@ -254,7 +254,7 @@ def metadata_of_custom_resources_is_taken_as_the_server_takes_it(t):
             said = f"{members} {embedded}: the server says {status} {str(answer)[:300]}, and we\n{ours}"
             equal(ours.code == 0, status < 300, said)
             if status >= 300:
-                check("does not match its definition" in ours.err or "must be" in ours.err, said)
+                check("does not match its CRD" in ours.err or "must be" in ours.err, said)
 
 
 @test
@@ -288,7 +288,7 @@ def what_admission_fills_in_is_not_missed_in_custom_resources(t):
     group, crd, address = widgets(t, "mutated", schema)
     small = widget("w", group, spec={"color": "red"})
     package = t.package("p", crd, small)
-    t.refused("install", "shop", "-p", package, says=["does not match its definition", "size"])
+    t.refused("install", "shop", "-p", package, says=["does not match its CRD", "size"])
 
     policy, binding = mutation(t, group, f"{t.ns}-size", "Object{spec: Object.spec{size: 3}}")
     t.kube.create(MUTATING, None, policy)

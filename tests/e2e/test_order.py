@@ -173,7 +173,7 @@ def the_graph_of_a_release_tells_the_order(t):
     equal(installed["edges"], offline["edges"], "the same order before and after installing")
     equal([(e["predicate"], e["declared"]) for e in installed["edges"]], [("established", False), ("present", True)])
     contains(t.run("graph", "shop").out, "3 objects in 3 steps", f"CustomResourceDefinition {crd} (established)",
-             "the definition of its kind", "mistletoe.dev/after")
+             "the CRD of its kind", "mistletoe.dev/after")
     contains(t.run("graph", "shop", "-o", "dot").out, "digraph", "->")
     contains(t.run("graph", "shop", "-o", "mermaid").out, "flowchart LR", "==>")
     t.run("uninstall", "shop", "--yes", "--delete-crds")

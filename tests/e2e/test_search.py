@@ -61,7 +61,7 @@ def search_of_a_git_registry_with_an_index(t):
     t.run("install", "shop", "-p", found(t, "shop")[0])
     t.run("uninstall", "shop", "--yes")
 
-    # New packages are found after an update, and a damaged database is made anew.
+    # New packages are found after an update, and a damaged database is recreated.
     shutil.copytree(t.package("more", config_map("m")), root / "packages/more/1.0.0")
     equal(printed(t, "registry-index", "registry", "index", str(root))["read"], 1)
     git(root, "add", ".")

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 #include "blueprint/evaluator.h"
 #include "blueprint/structural_schema.h"
@@ -26,9 +26,9 @@ std::string name_of(const Path& directory) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-void take_definitions(const std::vector<Value>& documents, std::vector<Value>& definitions) {
+void take_crds(const std::vector<Value>& documents, std::vector<Value>& crds) {
   for (const Value& each : documents)
-    if (each.string_at("kind") == "CustomResourceDefinition") definitions.push_back(each);
+    if (each.string_at("kind") == "CustomResourceDefinition") crds.push_back(each);
 }
 
 // `entry`: what is its blueprint.ncl.
@@ -48,7 +48,7 @@ Result<BlueprintSource> read_directory(const FileSystem& files, const Path& dire
     if (is_yaml(name)) {
       // A file that nobody imports may hold anything.
       if (const auto documents = encoding::parse_yaml_documents(text); documents.ok())
-        take_definitions(*documents, source.definitions);
+        take_crds(*documents, source.crds);
     }
     source.files.emplace(each.name == entry ? std::string(blueprint::kEntry) : each.name, std::move(text));
   }
@@ -59,8 +59,8 @@ Result<std::vector<BlueprintSource>> read_manifest(const FileSystem& files, cons
   MIST_TRY(const std::string text, files.read(path, kMostFile));
   MIST_TRY(const std::vector<Value> documents,
            encoding::parse_yaml_documents(text, {.strict = true, .file = path.string()}));
-  std::vector<Value> definitions;
-  take_definitions(documents, definitions);
+  std::vector<Value> crds;
+  take_crds(documents, crds);
   std::vector<BlueprintSource> found;
   for (const Value& each : documents) {
     if (each.string_at("kind") != "ConfigMap" || each.string_at({"data", blueprint::kEntry}).empty())
@@ -72,7 +72,7 @@ Result<std::vector<BlueprintSource>> read_manifest(const FileSystem& files, cons
                          each.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation})),
                      .entry_file = std::string(blueprint::kEntry),
                      .files = blueprint::files_of(each),
-                     .definitions = definitions});
+                     .crds = crds});
   }
   if (found.empty())
     return error(ErrorKind::NotFound, "{} has no ConfigMap with a {}", escape_controls(path.string()),
@@ -89,7 +89,7 @@ std::string BlueprintSource::shown(std::string_view file) const {
 
 std::map<apimachinery::GroupKind, std::string> BlueprintSource::plurals() const {
   std::map<apimachinery::GroupKind, std::string> found;
-  for (const Value& each : definitions)
+  for (const Value& each : crds)
     found[{std::string(each.string_at({"spec", "group"})),
            std::string(each.string_at({"spec", "names", "kind"}))}] =
         std::string(each.string_at({"spec", "names", "plural"}));
@@ -98,7 +98,7 @@ std::map<apimachinery::GroupKind, std::string> BlueprintSource::plurals() const 
 
 void BlueprintSource::fill_defaults(const blueprint::Blueprint& blueprint, Value& instance) const {
   const std::string_view version = instance.string_at("apiVersion");
-  std::vector<Value> all = definitions;
+  std::vector<Value> all = crds;
   if (blueprint.resource()) all = {blueprint::crd_of(blueprint.instances(), *blueprint.resource())};
   for (const Value& each : all) {
     if (each.string_at({"spec", "names", "kind"}) != instance.string_at("kind")) continue;

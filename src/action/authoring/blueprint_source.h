@@ -19,10 +19,10 @@ struct BlueprintSource {
   std::string name;  ///< of its ConfigMap; of a directory: as that is called
   Path path;         ///< the directory, or the manifest
   bool is_manifest = false;
-  std::string service_account = {};               ///< mistletoe.dev/service-account of its ConfigMap
-  std::string entry_file = {};                    ///< what its blueprint.ncl is called on disk
-  package::Files files;                           ///< as the ConfigMap has them
-  std::vector<encoding::Value> definitions = {};  ///< CustomResourceDefinitions beside it
+  std::string service_account = {};        ///< mistletoe.dev/service-account of its ConfigMap
+  std::string entry_file = {};             ///< what its blueprint.ncl is called on disk
+  package::Files files;                    ///< as the ConfigMap has them
+  std::vector<encoding::Value> crds = {};  ///< CustomResourceDefinitions beside it
 
   /// How people find a file of it: "blueprints/app/blueprint.ncl", "app.yaml, blueprint.ncl of app".
   std::string shown(std::string_view file) const;

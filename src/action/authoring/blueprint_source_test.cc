@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::yaml;
 
-constexpr std::string_view kAppDefinition =
+constexpr std::string_view kAppCrd =
     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "
     "oxen.example.com}\n"
     "spec:\n  group: example.com\n  names: {kind: Ox, plural: oxen}\n"
@@ -37,15 +37,14 @@ class BlueprintSourceTest : public ::testing::Test {
 TEST_F(BlueprintSourceTest, ADirectoryHasWhatItsBlueprintImports) {
   write("app/blueprint.ncl", "1");
   write("app/more.ncl", "2");
-  write("app/crd.yaml", kAppDefinition);
+  write("app/crd.yaml", kAppCrd);
   write("app/notes.md", "x");
   write("app/tests/default.yaml", "x");
   const auto source = read_blueprint(files, temp.path() / "app");
   ASSERT_TRUE(source.ok()) << source.error().to_line();
   EXPECT_EQ(source->name, "app");
-  EXPECT_EQ(
-      source->files,
-      (package::Files{{"blueprint.ncl", "1"}, {"more.ncl", "2"}, {"crd.yaml", std::string(kAppDefinition)}}));
+  EXPECT_EQ(source->files,
+            (package::Files{{"blueprint.ncl", "1"}, {"more.ncl", "2"}, {"crd.yaml", std::string(kAppCrd)}}));
   EXPECT_EQ(source->plurals().at({"example.com", "Ox"}), "oxen");
   EXPECT_EQ(source->shown("more.ncl"), (temp.path() / "app/more.ncl").string());
   // The directory above has no blueprint, and one within.
@@ -67,8 +66,8 @@ TEST_F(BlueprintSourceTest, AFileOfAnotherNameIsTheBlueprint) {
 TEST_F(BlueprintSourceTest, AManifestHasTheConfigMapsWithABlueprint) {
   constexpr std::string_view kMap =
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {blueprint.ncl: '1'}\n---\n";
-  write("one.yaml", fmt::format("{}{}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: other}}\n", kMap,
-                                kAppDefinition));
+  write("one.yaml",
+        fmt::format("{}{}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: other}}\n", kMap, kAppCrd));
   const auto one = read_blueprint(files, temp.path() / "one.yaml");
   ASSERT_TRUE(one.ok()) << one.error().to_line();
   EXPECT_EQ(one->name, "a");
@@ -83,7 +82,7 @@ TEST_F(BlueprintSourceTest, AManifestHasTheConfigMapsWithABlueprint) {
 
 TEST_F(BlueprintSourceTest, AnInstanceGetsTheDefaultsOfItsCrd) {
   write("app/blueprint.ncl", "1");
-  write("app/crd.yaml", kAppDefinition);
+  write("app/crd.yaml", kAppCrd);
   const auto source = read_blueprint(files, temp.path() / "app");
   ASSERT_TRUE(source.ok());
   const auto blueprint =

@@ -30,8 +30,8 @@ using Variables = std::function<std::optional<std::string>(std::string_view name
 struct Toolchain {
   std::string_view language;                   ///< as in package::program_marks()
   std::span<const std::string_view> programs;  ///< looked up in PATH, the first that is there
-  std::string_view needs;                      ///< for who lacks the program: what it is, where it comes from
-  std::string_view advice;                     ///< for who has it, and it fails; empty: nothing
+  std::string_view needs;   ///< for users that lack the program: what it is, where it comes from
+  std::string_view advice;  ///< for callers that have it, and it fails; empty: nothing
   InputsFrom inputs;
   /// The command to make `output` (an absolute path) in the directory. Errors as those of compile_program.
   Result<Command> (*command)(const FileSystem& files, const Path& directory, const std::string& output,

@@ -57,8 +57,7 @@ bool holds_secret(const DrawnField& field, const render::ObjectView& objects, co
 Result<std::vector<RenderedObject>> published_objects(std::vector<RenderedObject> objects,
                                                       const release::PackageInfo& package,
                                                       const PublishOptions& options, EventSink& events) {
-  if (options.skip_crds && package.engine == apply::kChartEngine)
-    std::erase_if(objects, apply::is_chart_definition);
+  if (options.skip_crds && package.engine == apply::kChartEngine) std::erase_if(objects, apply::is_chart_crd);
   return applied_objects(std::move(objects), package.engine, events);
 }
 

@@ -7,8 +7,8 @@
 #include "apimachinery/managed_fields.h"
 #include "apply/fields/field_owners.h"
 #include "apply/fields/field_transfer.h"
-#include "apply/marks.h"
 #include "apply/plan/settle.h"
+#include "apply/reserved_metadata.h"
 #include "base/some_of.h"
 #include "base/text.h"
 #include "encoding/json.h"
@@ -178,7 +178,7 @@ const Value* recorded_before(const ReleaseState& state, const PlannedAction& act
   return nullptr;
 }
 
-// Only the marks go, from what can't be applied as it was.
+// Only the labels go, from what can't be applied as it was.
 Result<Value> without_marks(const Environment& environment, const kube::ObjectRef& ref, const Value& live,
                             const Context& context) {
   Value patch = Value::object();
@@ -317,7 +317,7 @@ Status leave_adopted(const Environment& environment, const release::ReleaseId& i
     if (!live.ok() && kube::is_absent(live.error())) return {};
     if (!live.ok()) return std::move(live).error();
     const bool ours = live->string_at({"metadata", "uid"}) == action.uid &&
-                      apply::marks_of(*live).part_of == apply::apply_set_id(id);
+                      apply::live_owner_of(*live).part_of == apply::apply_set_id(id);
     if (!ours) return {};
     auto unmarked = without_marks(environment, ref, *live, context);
     return unmarked.ok() ? Status() : Status(std::move(unmarked).error());
@@ -325,8 +325,8 @@ Status leave_adopted(const Environment& environment, const release::ReleaseId& i
   const bool refused =
       !left.ok() && (left.error().kind == ErrorKind::Forbidden || left.error().kind == ErrorKind::Invalid);
   if (!refused) return std::move(left).in(fmt::format("while leaving {}", action.key.display()));
-  environment.events.warn(
-      fmt::format("{} keeps the marks of the release: {}", action.key.display(), left.error().to_line()));
+  environment.events.warn(fmt::format("{} keeps the ownership labels of the release: {}",
+                                      action.key.display(), left.error().to_line()));
   return {};
 }
 

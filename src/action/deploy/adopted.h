@@ -44,7 +44,7 @@ Result<GivenBack> give_adopted_back(const Environment& environment, const releas
 Result<GivenBack> give_adopted_back(const Environment& environment, const ReleaseState& state,
                                     const apply::PlannedAction& action, const Context& context);
 
-/// Takes our marks off an adopted object that outlives the release, so that it is nobody's again. Our
+/// Takes our labels off an adopted object that outlives the release, so that it is nobody's again. Our
 /// other fields stay. Errors: of the server, but its refusals are only warned of: the release goes all the
 /// same.
 Status leave_adopted(const Environment& environment, const release::ReleaseId& id,

@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "action/recover/recover.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
 #include "testing/recorded_events.h"

@@ -5,13 +5,13 @@
 #include <mutex>
 
 #include "apimachinery/built_in_groups.h"
-#include "apply/marks.h"
 #include "apply/plan/test_objects.h"
+#include "apply/reserved_metadata.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_down.h"
 #include "kube/api_failure.h"
-#include "kube/definitions.h"
+#include "kube/crds.h"
 
 namespace mist::action {
 
@@ -69,7 +69,7 @@ std::string why_it_stays(const apply::Owner& id, const GroupKind& kind, const Va
   const std::string_view record = object.string_at({"metadata", "labels", apply::kRecordOfLabel});
   const std::string_view ns = object.string_at({"metadata", "namespace"});
   if (kind == apimachinery::kSecret && !record.empty() && (record != id.name || ns != id.ns))
-    return fmt::format("is of the record of release {}/{}", ns, record);
+    return fmt::format("belongs to the record of release {}/{}", ns, record);
   return {};
 }
 
@@ -409,21 +409,19 @@ Result<ContainerView> ContainerView::of_namespace(const Environment& environment
   return view;
 }
 
-Result<ContainerView> ContainerView::of_definition(const Environment& environment, const apply::Owner& id,
-                                                   const std::string& name, const Context& context) {
+Result<ContainerView> ContainerView::of_crd(const Environment& environment, const apply::Owner& id,
+                                            const std::string& name, const Context& context) {
   ContainerView view;
-  const auto definition = environment.client.get({kube::kDefinitions, "", name}, context);
-  if (!definition.ok() && definition.error().kind == ErrorKind::NotFound &&
-      !kube::is_not_served(definition.error()))
-    return view;
-  if (!definition.ok()) return Error(definition.error());
-  view.defined_ = apimachinery::defined_kind(*definition);
+  const auto crd = environment.client.get({kube::kCrds, "", name}, context);
+  if (!crd.ok() && crd.error().kind == ErrorKind::NotFound && !kube::is_not_served(crd.error())) return view;
+  if (!crd.ok()) return Error(crd.error());
+  view.defined_ = apimachinery::defined_kind(*crd);
   kube::ResourceInfo resource{{view.defined_.group, "", view.defined_.kind},
-                              std::string(definition->string_at({"spec", "names", "plural"})),
-                              definition->string_at({"spec", "scope"}) == "Namespaced",
+                              std::string(crd->string_at({"spec", "names", "plural"})),
+                              crd->string_at({"spec", "scope"}) == "Namespaced",
                               {}};
   std::string why = "none of its versions is served";
-  for (const std::string& version : kube::served_versions(*definition)) {
+  for (const std::string& version : kube::served_versions(*crd)) {
     resource.gvk.version = version;
     const auto list = environment.client.list(resource, {.metadata_only = true}, context);
     if (list.ok()) {

@@ -41,17 +41,17 @@ class ContainerView {
   /// Discovery is asked again: kinds may have come since it was.
   static Result<ContainerView> of_namespace(const Environment& environment, const apply::Owner& id,
                                             const std::string& ns, const Context& context);
-  /// Empty if there is no such definition. Of several served versions the first one counts in which its
+  /// Empty if there is no such CRD. Of several served versions the first one counts in which its
   /// objects can be read: a conversion webhook that is down doesn't concern what is stored in that version.
-  static Result<ContainerView> of_definition(const Environment& environment, const apply::Owner& id,
-                                             const std::string& name, const Context& context);
+  static Result<ContainerView> of_crd(const Environment& environment, const apply::Owner& id,
+                                      const std::string& name, const Context& context);
 
   /// The claims, Secrets and ConfigMaps of a namespace ("": of all), of the kinds that the user may list, and
   /// the owners of those that stay. For owners_of_kept() and claims_with_owners().
   static Result<ContainerView> of_data(const Environment& environment, const apply::Owner& id,
                                        const std::string& ns, const Context& context);
 
-  /// The kind of a definition; empty if there is none.
+  /// The kind of a CRD; empty if there is none.
   const apimachinery::GroupKind& defined() const { return defined_; }
 
   /// Neither foreign nor tied: what each namespace has by itself, the release's record, what is being

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "apimachinery/built_in_groups.h"
-#include "apply/marks.h"
 #include "apply/plan/replacement.h"
+#include "apply/reserved_metadata.h"
 #include "base/some_of.h"
 #include "base/text.h"
 
@@ -94,7 +94,7 @@ Result<const ContainerView*> Containers::view_of(const Environment& environment,
   if (const auto known = views.find(key); known != views.end()) return &known->second;
   auto view = key.group_kind == apimachinery::kNamespace
                   ? ContainerView::of_namespace(environment, id_, key.name, context)
-                  : ContainerView::of_definition(environment, id_, key.name, context);
+                  : ContainerView::of_crd(environment, id_, key.name, context);
   if (!view.ok())
     return std::move(view).error().with_frame(fmt::format("while looking what goes with {}", key.display()));
   return &views.emplace(key, *std::move(view)).first->second;
@@ -117,11 +117,11 @@ bool Containers::holds(const ObjectKey& container, const GroupKind& defined, con
 std::string Containers::known_to_stay(const PlannedAction& container, const GroupKind& defined,
                                       bool replaced) const {
   std::vector<std::string> names;
-  const bool is_definition = container.key.group_kind == apimachinery::kCustomResourceDefinition;
+  const bool is_crd = container.key.group_kind == apimachinery::kCustomResourceDefinition;
   if (record_ == RecordFate::Stays && container.key == ObjectKey{apimachinery::kNamespace, "", id_.ns})
     names.emplace_back("the record of the release");
   for (const Staying& each : staying_) {
-    const bool inside = holds(container.key, defined, each) && !(replaced && is_definition && each.rewritten);
+    const bool inside = holds(container.key, defined, each) && !(replaced && is_crd && each.rewritten);
     // The garbage collector takes what has lost all its owners.
     const bool owned = each.key != container.key && !each.owners.empty() &&
                        !going_.freed.contains(each.uid) &&
@@ -241,7 +241,7 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
     if (again) continue;
     MIST_TRY(again, settle_owners(environment, removals, live, data, context));
     if (again) continue;
-    MIST_TRY(const Going all, going_with_definitions(environment, removals, views, context));
+    MIST_TRY(const Going all, going_with_crds(environment, removals, views, context));
     for (PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete || !is_looked_into(removal.key)) continue;
       MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
@@ -322,10 +322,10 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
   return std::string();
 }
 
-// The removals, with all the objects of the definitions among them.
-Result<Going> Containers::going_with_definitions(const Environment& environment,
-                                                 const std::vector<PlannedAction>& removals, Views& views,
-                                                 const Context& context) const {
+// The removals, with all the objects of the CRDs among them.
+Result<Going> Containers::going_with_crds(const Environment& environment,
+                                          const std::vector<PlannedAction>& removals, Views& views,
+                                          const Context& context) const {
   Going all = going_;
   for (const PlannedAction& removal : removals) {
     if (removal.kind != ActionKind::Delete ||
@@ -337,11 +337,10 @@ Result<Going> Containers::going_with_definitions(const Environment& environment,
   return all;
 }
 
-// Why a definition has to stay: an object of its kind, whoever made it, is the last owner of data that stays.
+// Why a CRD has to stay: an object of its kind, whoever made it, is the last owner of data that stays.
 // Empty: none is.
-Result<std::string> Containers::owning_kept_data(const Environment& environment,
-                                                 const ContainerView& definition, const Contents& contents,
-                                                 const Going& going, Data& data,
+Result<std::string> Containers::owning_kept_data(const Environment& environment, const ContainerView& crd,
+                                                 const Contents& contents, const Going& going, Data& data,
                                                  const Context& context) const {
   if (contents.foreign.empty() && contents.tied.empty() && contents.unreadable.empty()) return std::string();
   std::set<std::string> namespaces = contents.namespaces;
@@ -352,7 +351,7 @@ Result<std::string> Containers::owning_kept_data(const Environment& environment,
       contents.unreadable.empty() ? contents.namespaces : std::set<std::string>{kEverywhere};
   for (const std::string& ns : namespaces) {
     MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
-    if (const std::string kept = view->kept_below(definition.defined(), going); !kept.empty())
+    if (const std::string kept = view->kept_below(crd.defined(), going); !kept.empty())
       return would_go({kept}) + " and has its owner there";
     if (const std::string unread = view->kept_by_unread_owners(going, of_unread); !unread.empty())
       return "with it may go " + unread;
@@ -374,7 +373,7 @@ Result<bool> Containers::settle_owners(const Environment& environment, std::vect
   return found;
 }
 
-// Objects of a definition that is replaced are recreated if they are wanted; nothing else comes back.
+// Objects of a CRD that is replaced are recreated if they are wanted; nothing else comes back.
 Status Containers::settle_replacements(const Environment& environment, apply::Plan& plan,
                                        const LiveState& live, const Context& context) {
   Views views;

@@ -65,7 +65,7 @@ class Containers {
     std::string why;                  // "is still wanted"
     std::vector<std::string> owners;  // uids
     std::string made_for = {};        // the ServiceAccount of a token
-    bool rewritten = false;           // created again when its definition is replaced
+    bool rewritten = false;           // created again when its CRD is replaced
     std::string uid = {};
   };
   using Views = std::map<apimachinery::ObjectKey, ContainerView>;
@@ -86,10 +86,10 @@ class Containers {
   bool allowed(const apimachinery::ObjectKey& container) const;
   Result<std::string> owning_what_is_kept(const Environment& environment, const apply::PlannedAction& action,
                                           const Going& going, Data& data, const Context& context) const;
-  Result<Going> going_with_definitions(const Environment& environment,
-                                       const std::vector<apply::PlannedAction>& removals, Views& views,
-                                       const Context& context) const;
-  Result<std::string> owning_kept_data(const Environment& environment, const ContainerView& definition,
+  Result<Going> going_with_crds(const Environment& environment,
+                                const std::vector<apply::PlannedAction>& removals, Views& views,
+                                const Context& context) const;
+  Result<std::string> owning_kept_data(const Environment& environment, const ContainerView& crd,
                                        const Contents& contents, const Going& going, Data& data,
                                        const Context& context) const;
   Result<const ContainerView*> data_of(const Environment& environment, const std::string& ns, Data& data,
@@ -110,7 +110,7 @@ class Containers {
   Going going_;
   std::set<std::string> namespaces_;  // of what goes, and the release's own
   std::map<apimachinery::ObjectKey, std::vector<std::string>> foreign_;
-  std::set<apimachinery::ObjectKey> unread_;  // definitions whose objects, none of them read, were let go
+  std::set<apimachinery::ObjectKey> unread_;  // CRDs whose objects, none of them read, were let go
 };
 
 }  // namespace mist::action

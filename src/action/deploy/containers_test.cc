@@ -24,7 +24,7 @@ constexpr std::string_view kNamespace = "---\n{apiVersion: v1, kind: Namespace, 
 constexpr std::string_view kInside =
     "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: extra}}\n";
 constexpr std::string_view kOther = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}\n";
-constexpr std::string_view kDefinition = R"(---
+constexpr std::string_view kCrd = R"(---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: things.example.com}
@@ -77,15 +77,14 @@ class ContainersTest : public testing::ReleaseFixture {
 };
 
 // Nothing else would name what doesn't go: not its own finalizer holds it, but what is in it.
-TEST_F(ContainersTest, ADefinitionWhoseObjectsFinalizersHoldIsTheReleasesUntilItIsGone) {
+TEST_F(ContainersTest, ACrdWhoseObjectsFinalizersHoldIsTheReleasesUntilItIsGone) {
   const apimachinery::ObjectKey key{
       {"apiextensions.k8s.io", "CustomResourceDefinition"}, "", "things.example.com"};
   for (const bool held : {false, true}) {
-    ASSERT_TRUE(upgrade_or_install(std::string(kBase) + std::string(kDefinition)));
-    encoding::Value definition = *cluster.find(key);
-    definition["metadata"].set("finalizers",
-                               encoding::Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
-    cluster.put(std::move(definition));
+    ASSERT_TRUE(upgrade_or_install(std::string(kBase) + std::string(kCrd)));
+    encoding::Value crd = *cluster.find(key);
+    crd["metadata"].set("finalizers", encoding::Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
+    cluster.put(std::move(crd));
     if (held)
       put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: one, namespace: default, finalizers: "
           "[example.com/hold]}}");
@@ -102,14 +101,13 @@ TEST_F(ContainersTest, ADefinitionWhoseObjectsFinalizersHoldIsTheReleasesUntilIt
 }
 
 // Conversion webhooks of the kind are often among what was just deleted.
-TEST_F(ContainersTest, ADefinitionWhoseObjectsCannotBeReadIsTheReleasesUntilItIsGone) {
+TEST_F(ContainersTest, ACrdWhoseObjectsCannotBeReadIsTheReleasesUntilItIsGone) {
   const apimachinery::ObjectKey key{
       {"apiextensions.k8s.io", "CustomResourceDefinition"}, "", "things.example.com"};
-  ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
-  encoding::Value definition = *cluster.find(key);
-  definition["metadata"].set("finalizers",
-                             encoding::Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
-  cluster.put(std::move(definition));
+  ASSERT_TRUE(install_now(text({kBase, kCrd})).ok());
+  encoding::Value crd = *cluster.find(key);
+  crd["metadata"].set("finalizers", encoding::Value::array({"customresourcecleanup.apiextensions.k8s.io"}));
+  cluster.put(std::move(crd));
   bool deleted = false;
   cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
     deleted = deleted || (call.verb == "delete" && !call.dry_run && call.key == key);
@@ -131,7 +129,7 @@ TEST_F(ContainersTest, WhatCannotBeReadAfterItsDeletionIsTheReleasesUntilItIsGon
   const apimachinery::ObjectKey thing{{"example.com", "Thing"}, "default", "one"};
   cluster.set_hold_namespaces(true);
   for (const std::string_view kind : {"Thing", "Namespace"}) {
-    ASSERT_TRUE(upgrade_or_install(text({kBase, kDefinition, kind == "Thing" ? kThing : kNamespace})));
+    ASSERT_TRUE(upgrade_or_install(text({kBase, kCrd, kind == "Thing" ? kThing : kNamespace})));
     if (kind == "Thing") {
       encoding::Value held = *cluster.find(thing);
       held["metadata"].set("finalizers", encoding::Value::array({"example.com/hold"}));
@@ -146,7 +144,7 @@ TEST_F(ContainersTest, WhatCannotBeReadAfterItsDeletionIsTheReleasesUntilItIsGon
       if (!deleted || call.verb != "get" || call.key.group_kind.kind != kind) return std::nullopt;
       return error(ErrorKind::Retryable, "conversion webhook failed");
     });
-    const auto report = upgrade_now(text({kBase, kDefinition}), all_flags());
+    const auto report = upgrade_now(text({kBase, kCrd}), all_flags());
     cluster.set_after({});
     cluster.set_before({});
     ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -157,7 +155,7 @@ TEST_F(ContainersTest, WhatCannotBeReadAfterItsDeletionIsTheReleasesUntilItIsGon
 
     if (kind == "Thing") cluster.drop(thing);
     cluster.finish_namespaces();
-    ASSERT_TRUE(upgrade_now(text({kBase, kDefinition, kOther})).ok());
+    ASSERT_TRUE(upgrade_now(text({kBase, kCrd, kOther})).ok());
     EXPECT_EQ(now().owned().size(), 3u) << "it is forgotten once it is gone";
   }
 }
@@ -303,15 +301,15 @@ TEST_F(ContainersTest, WhatIsNobodysGoesWithItsNamespaceAndIsListed) {
   EXPECT_FALSE(cluster.has("Namespace", "", "extra"));
 }
 
-TEST_F(ContainersTest, ADefinitionOfWhatIsStillWantedStays) {
-  ASSERT_TRUE(install_now(text({kBase, kDefinition, kThing})).ok());
+TEST_F(ContainersTest, ACrdOfWhatIsStillWantedStays) {
+  ASSERT_TRUE(install_now(text({kBase, kCrd, kThing})).ok());
   expect_kept(text({kBase, kThing}), "CustomResourceDefinition",
               "with it would go Thing default/one, which is still wanted");
   EXPECT_TRUE(cluster.has("Thing.example.com", "default", "one"));
 }
 
-TEST_F(ContainersTest, OtherReleasesAndKeptObjectsKeepTheirDefinition) {
-  ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+TEST_F(ContainersTest, OtherReleasesAndKeptObjectsKeepTheirCrd) {
+  ASSERT_TRUE(install_now(text({kBase, kCrd})).ok());
   const release::ReleaseId ours = id;
   id.name = "other";
   ASSERT_TRUE(install_now(std::string(kThing)).ok());
@@ -337,8 +335,8 @@ TEST_F(ContainersTest, HelmsResourcePolicyKeepsTheNamespaceToo) {
   expect_kept(kBase, "Namespace", "which carries the annotation helm.sh/resource-policy: keep");
 }
 
-TEST_F(ContainersTest, WhatIsNobodysGoesWithItsDefinitionAndIsListed) {
-  ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+TEST_F(ContainersTest, WhatIsNobodysGoesWithItsCrdAndIsListed) {
+  ASSERT_TRUE(install_now(text({kBase, kCrd})).ok());
   put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: default}}");
   const auto report = upgrade_now(std::string(kBase), all_flags());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -348,10 +346,10 @@ TEST_F(ContainersTest, WhatIsNobodysGoesWithItsDefinitionAndIsListed) {
 }
 
 // An operator's objects, made by its users, own what they store.
-class DefinitionOfOwnersTest : public ContainersTest {
+class CrdOfOwnersTest : public ContainersTest {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(install_now(text({kBase, kDefinition})).ok());
+    ASSERT_TRUE(install_now(text({kBase, kCrd})).ok());
     put("{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}");
     const auto owner =
         put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: two, namespace: elsewhere}}");
@@ -372,9 +370,9 @@ class DefinitionOfOwnersTest : public ContainersTest {
   }
 };
 
-TEST_F(DefinitionOfOwnersTest, StaysForKeptDataOfTheirs) { expect_to_stay_when_uninstalled(); }
+TEST_F(CrdOfOwnersTest, StaysForKeptDataOfTheirs) { expect_to_stay_when_uninstalled(); }
 
-TEST_F(DefinitionOfOwnersTest, StaysThoughDataMayBeListedOnlyInTheirNamespaces) {
+TEST_F(CrdOfOwnersTest, StaysThoughDataMayBeListedOnlyInTheirNamespaces) {
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "list" || !call.key.ns.empty() || call.key.group_kind.kind != "PersistentVolumeClaim")
       return std::nullopt;
@@ -383,7 +381,7 @@ TEST_F(DefinitionOfOwnersTest, StaysThoughDataMayBeListedOnlyInTheirNamespaces) 
   expect_to_stay_when_uninstalled();
 }
 
-TEST_F(DefinitionOfOwnersTest, StaysThoughTheyCannotBeRead) {
+TEST_F(CrdOfOwnersTest, StaysThoughTheyCannotBeRead) {
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.key.group_kind.kind != "Thing") return std::nullopt;
     return error(ErrorKind::Retryable, "cannot {}", call.verb).with_because("conversion webhook failed");
@@ -392,7 +390,7 @@ TEST_F(DefinitionOfOwnersTest, StaysThoughTheyCannotBeRead) {
 }
 
 // Nobody knows then in which namespaces they are, nor whose the owner of the data is.
-TEST_F(DefinitionOfOwnersTest, StaysThoughNeitherTheyNorTheOwnerOfKeptDataCanBeRead) {
+TEST_F(CrdOfOwnersTest, StaysThoughNeitherTheyNorTheOwnerOfKeptDataCanBeRead) {
   cluster.register_kind({{"example.com", "v1", "Shard"}, "shards", true, {"get", "list", "patch", "delete"}});
   put("{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: elsewhere, ownerReferences: "
       "[{apiVersion: example.com/v1, kind: Shard, name: shard, uid: 0-1}], "
@@ -411,8 +409,8 @@ TEST_F(DefinitionOfOwnersTest, StaysThoughNeitherTheyNorTheOwnerOfKeptDataCanBeR
 }
 
 // Objects that are made again have other uids.
-TEST_F(DefinitionOfOwnersTest, IsNotReplacedForKeptDataOfTheirs) {
-  std::string cluster_wide(kDefinition);
+TEST_F(CrdOfOwnersTest, IsNotReplacedForKeptDataOfTheirs) {
+  std::string cluster_wide(kCrd);
   cluster_wide.replace(cluster_wide.find("Namespaced"), 10, "Cluster");
   cluster.set_before([](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || !call.dry_run || call.key.name != "things.example.com") return std::nullopt;
@@ -427,7 +425,7 @@ TEST_F(DefinitionOfOwnersTest, IsNotReplacedForKeptDataOfTheirs) {
   EXPECT_TRUE(cluster.has("Thing.example.com", "elsewhere", "two"));
 }
 
-TEST_F(DefinitionOfOwnersTest, GoesIfNothingKeptIsTheirs) {
+TEST_F(CrdOfOwnersTest, GoesIfNothingKeptIsTheirs) {
   cluster.drop({{"", "PersistentVolumeClaim"}, "elsewhere", "data"});
   const auto report = uninstall_now({.rules = all_flags().allowed.prune});
   ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -928,7 +926,7 @@ TEST_F(ContainersTest, AFailingFirstInstallLeavesAKindThatOthersUseByNow) {
     put("{apiVersion: example.com/v1, kind: Thing, metadata: {name: theirs, namespace: default}}");
     return testing::api_refusal(ErrorKind::Invalid, "cannot apply", "no");
   });
-  const auto failed = install_now(text({kBase, kDefinition, kThing}), {.rollback_on_failure = true});
+  const auto failed = install_now(text({kBase, kCrd, kThing}), {.rollback_on_failure = true});
   cluster.set_before({});
   ASSERT_FALSE(failed.ok());
   EXPECT_TRUE(cluster.has("Thing.example.com", "default", "theirs")) << failed.error().to_line();
@@ -960,9 +958,9 @@ TEST_F(ContainersTest, RollingBackAndUndoingKeepThemToo) {
   EXPECT_TRUE(cluster.has("Secret", "extra", "mistletoe.other"));
 }
 
-TEST_F(ContainersTest, ADefinitionIsReplacedOnlyIfAllOfItsObjectsComeBack) {
-  ASSERT_TRUE(install_now(text({kBase, kDefinition, kThing})).ok());
-  std::string cluster_wide(kDefinition);
+TEST_F(ContainersTest, ACrdIsReplacedOnlyIfAllOfItsObjectsComeBack) {
+  ASSERT_TRUE(install_now(text({kBase, kCrd, kThing})).ok());
+  std::string cluster_wide(kCrd);
   cluster_wide.replace(cluster_wide.find("Namespaced"), 10, "Cluster");
   const std::string wide_thing = "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: one}}\n";
   const release::ReleaseId ours = id;

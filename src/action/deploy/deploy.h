@@ -39,7 +39,7 @@ struct DeployOptions {
   bool no_hooks = false;      ///< no hook of a chart runs
   bool allow_empty = false;   ///< a package that makes nothing takes all objects of the release away
   bool skip_crds = false;     ///< what a chart has in crds/ is left as it is
-  bool force_crds = false;    ///< definitions of a chart may change so that they don't fit what is there
+  bool force_crds = false;    ///< CRDs of a chart may change so that they don't fit what is there
   RotateSecrets rotate = {};  ///< which drawn fields may change; the render does the rotating
 
   /// Should it fail once it was journalled, return to the deployed revision; a first install is removed.

@@ -12,7 +12,7 @@
 #include "action/deploy/prepare.h"
 #include "action/query/status.h"
 #include "action/uninstall.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/diagnosis.h"
 #include "encoding/yaml.h"
 #include "testing/api_refusal.h"
@@ -284,7 +284,7 @@ TEST_F(DeployTest, BadDocumentsWriteNothingAndNameTheirLine) {
   }
 }
 
-TEST_F(DeployTest, DefinitionsComeBeforeTheirObjects) {
+TEST_F(DeployTest, CrdsComeBeforeTheirObjects) {
   const auto report = install_now(R"(
 apiVersion: example.com/v1
 kind: Widget
@@ -305,7 +305,7 @@ spec:
 }
 
 // Discovery is remembered for minutes, by this program and by the server.
-TEST_F(DeployTest, ADefinitionThatIsGoneComesAgainBeforeItsObjects) {
+TEST_F(DeployTest, ACrdThatIsGoneComesAgainBeforeItsObjects) {
   const auto forget = [this](const std::string& name) {
     cluster.freeze_discovery();
     ASSERT_TRUE(cluster
@@ -334,7 +334,7 @@ spec:
 )";
   ASSERT_TRUE(install_now(both).ok());
   forget("widgets.example.com");
-  // The first moment of a new definition, when its kind has no handler yet.
+  // The first moment of a new CRD, when its kind has no handler yet.
   int early = 0;
   cluster.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || call.dry_run || call.key.group_kind.kind != "Widget" || early++ > 0)
@@ -369,7 +369,7 @@ metadata: {name: w}
 
 // An object whose version is no longer served is there all the same.
 TEST_F(DeployTest, AnObjectOfAVersionThatIsGoneIsNotForgotten) {
-  const auto definition = [](std::string_view version) {
+  const auto crd = [](std::string_view version) {
     return *encoding::parse_yaml(fmt::format(R"(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -383,7 +383,7 @@ spec:
                                              version));
   };
   for (const bool pruned : {true, false}) {
-    cluster.put(definition("v1alpha1"));
+    cluster.put(crd("v1alpha1"));
     cluster.invalidate_discovery();
     ASSERT_TRUE(install_now(R"(
 apiVersion: v1
@@ -397,7 +397,7 @@ metadata: {name: w}
                     .ok());
     ASSERT_TRUE(cluster.has("Widget.example.com", "default", "w"));
     cluster.freeze_discovery();
-    cluster.put(definition("v1"));
+    cluster.put(crd("v1"));
     if (pruned) {
       const auto report = upgrade_now("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}");
       ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -435,7 +435,7 @@ TEST_F(DeployTest, ReapplyingRestoresWhatIsRecordedWithoutRendering) {
   EXPECT_EQ(cluster.find("ConfigMap", "default", "one")->string_at({"data", "a"}), "x");
   EXPECT_EQ(label("ConfigMap", "default", "one"), "v2");
   EXPECT_FALSE(cluster.has("ConfigMap", "default", "two"));
-  EXPECT_FALSE(reapply()->changed) << "marks are added once";
+  EXPECT_FALSE(reapply()->changed) << "ownership labels are added once";
 }
 
 TEST_F(DeployTest, ReapplyingNeedsADeployedRevision) {

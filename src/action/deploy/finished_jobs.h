@@ -13,7 +13,7 @@
 
 namespace mist::action {
 
-/// Says what is wanted under that key now; null: nothing, so it doesn't matter. Marks included.
+/// Says what is wanted under that key now; null: nothing, so it doesn't matter. LiveOwner included.
 using WantedObject = std::function<const encoding::Value*(const apimachinery::ObjectKey&)>;
 
 /// Of what `owned` names and `live` lacks: the Jobs that had ended, and that are wanted as they were

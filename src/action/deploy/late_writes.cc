@@ -5,9 +5,9 @@
 
 #include "action/deploy/recorded_options.h"
 #include "apimachinery/built_in_groups.h"
-#include "apply/marks.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/settle.h"
+#include "apply/reserved_metadata.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"

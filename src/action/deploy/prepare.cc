@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "action/deploy/crds.h"
 #include "action/deploy/dangling_owners.h"
-#include "action/deploy/definitions.h"
 #include "action/deploy/examine.h"
 #include "action/deploy/finished_jobs.h"
 #include "action/deploy/recorded_options.h"
@@ -80,9 +80,9 @@ void rest_hooks(apply::Plan& plan) {
 }
 
 // Objects from a chart's crds/ aren't applied. Nor are they deleted as objects that nobody wants any more.
-void leave_definitions(PreparedDeploy& prepared) {
+void leave_crds(PreparedDeploy& prepared) {
   std::erase_if(prepared.rendered.objects, [&](const release::RenderedObject& each) {
-    if (!apply::is_chart_definition(each)) return false;
+    if (!apply::is_chart_crd(each)) return false;
     prepared.options.allowed.prune.left_crds.emplace(each.object.name());
     return true;
   });
@@ -92,7 +92,7 @@ void leave_definitions(PreparedDeploy& prepared) {
 Status take_parts(const Environment& environment, PreparedDeploy& prepared, const Intent& intent) {
   RenderedRelease& rendered = prepared.rendered;
   if (rendered.package.engine == apply::kChartEngine) {
-    if (prepared.options.skip_crds) leave_definitions(prepared);
+    if (prepared.options.skip_crds) leave_crds(prepared);
     apply::ChartParts parts = apply::take_chart_parts(rendered.objects);
     prepared.hooks = std::move(parts.hooks);
     prepared.tests = std::move(parts.tests);
@@ -241,13 +241,13 @@ void hint_at_undoing(PreparedDeploy& prepared) {
   }
 }
 
-// Helm passes over the definitions of crds/ that exist: the second release of a chart is nothing unusual.
+// Helm passes over the CRDs of crds/ that exist: the second release of a chart is nothing unusual.
 void hint_at_skip_crds(PreparedDeploy& prepared) {
   for (apply::PlannedAction& write : prepared.plan.writes) {
     if (write.kind != ActionKind::Conflict || write.refusal.cause != apply::ConflictCause::Foreign ||
-        !apply::is_chart_definition(prepared.plan.desired[write.desired].rendered))
+        !apply::is_chart_crd(prepared.plan.desired[write.desired].rendered))
       continue;
-    write.refusal.hint = write.live.marks.part_of.empty() && write.owner.empty()
+    write.refusal.hint = write.live.owner.part_of.empty() && write.owner.empty()
                              ? "leave it as it is with --skip-crds, or take it into the release with --adopt"
                              : "leave it to its owner with --skip-crds";
   }
@@ -313,7 +313,7 @@ Status make_plan(const Environment& environment, PreparedDeploy& prepared,
     hint_at_undoing(prepared);
   // A recorded revision was checked when it was made.
   if (rendered_chart && !prepared.options.force_crds)
-    MIST_TRY_VOID(check_definitions(environment, prepared.plan, prepared.live, context));
+    MIST_TRY_VOID(check_crds(environment, prepared.plan, prepared.live, context));
   MIST_TRY_VOID(check_namespaces(environment, prepared, context));
   if (prepared.leaves_refused) {
     MIST_TRY_VOID(leave_dangling_owners(environment, prepared.plan, context));

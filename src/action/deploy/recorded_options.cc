@@ -6,7 +6,7 @@ using encoding::Value;
 
 namespace {
 
-// The names of a chart's definitions that --skip-crds left as they were: they outlive deleteCrds.
+// The names of a chart's CRDs that --skip-crds left as they were: they outlive deleteCrds.
 constexpr std::string_view kLeftCrds = "leftCrds";
 // Managers whose fields were taken by name (--adopt-from).
 constexpr std::string_view kAdoptFrom = "adoptFrom";

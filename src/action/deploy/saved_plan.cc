@@ -164,7 +164,7 @@ std::string difference_between(const SavedAction& then, const SavedAction* now) 
   constexpr std::size_t kShown = 3;
   const bool more = fields.size() > kShown;
   if (more) fields.resize(kShown);
-  return fmt::format("{} changed at {}{}", name, fields.empty() ? "its marks" : join(fields, ", "),
+  return fmt::format("{} changed at {}{}", name, fields.empty() ? "its ownership labels" : join(fields, ", "),
                      more ? ", …" : "");
 }
 

@@ -39,7 +39,7 @@ std::string why_not_asked(const apply::PlannedAction& action, const std::set<std
                           const std::set<apimachinery::GroupKind>& redefined) {
   if (action.late) return "its kind does not exist yet";
   if (new_namespaces.contains(action.key.ns)) return "its namespace does not exist yet";
-  if (redefined.contains(action.key.group_kind)) return "its definition changes with it";
+  if (redefined.contains(action.key.group_kind)) return "its CRD changes with it";
   // In place it can't be done, and a dry run doesn't delete what is in the way.
   if (action.kind == apply::ActionKind::Replace) return "it is to be deleted and recreated";
   return {};

@@ -9,11 +9,11 @@
 #include "action/deploy/late_writes.h"
 #include "action/deploy/recorded_options.h"
 #include "apply/execute/remove.h"
-#include "apply/marks.h"
 #include "apply/plan/desired.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/replacement.h"
 #include "apply/plan/settle.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/wait.h"
 #include "base/parallel.h"
 #include "kube/api_failure.h"
@@ -118,7 +118,7 @@ class RecordedObjects {
       FoundObject recorded = last->find(environment_, item.key, context);
       if (!recorded.ok() || *recorded) return recorded;
     }
-    // An object that a release only retains isn't in its record: it goes back as it is now, by its marks.
+    // An object that a release only retains isn't in its record: it goes back as it is now, by its labels.
     MIST_TRY(std::optional<RenderedObject> marked, written(item.key, context));
     if (!marked) return marked;
     encoding::Value& metadata = marked->object.mutable_value()["metadata"];
@@ -201,15 +201,15 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
       .resource_version = going.seen,
       .propagation = propagation,
       .still_goes = [&](const encoding::Value& now) -> Status {
-        const apply::Marks marks = apply::marks_of(now);
-        if (marks.part_of == going.part_of) return {};
-        if (marks.part_of.empty())
+        const apply::LiveOwner owner = apply::live_owner_of(now);
+        if (owner.part_of == going.part_of) return {};
+        if (owner.part_of.empty())
           return error(ErrorKind::Conflict, "{} is not deleted", going.item.key.display())
               .with_because(std::string(apply::kUnmarked))
               .with_hint("change it back by hand, then run the command again");
         return error(ErrorKind::Conflict, "{} now belongs to {}", going.item.key.display(),
-                     marks.release.empty() ? fmt::format("ApplySet {}", marks.part_of)
-                                           : fmt::format("release {}", marks.release))
+                     owner.release.empty() ? fmt::format("ApplySet {}", owner.part_of)
+                                           : fmt::format("release {}", owner.release))
             .with_hint("run the command again to see what can be done");
       }};
   MIST_TRY_VOID(kube::delete_object(environment.client, ref, replaced, context));
@@ -237,9 +237,9 @@ Result<encoding::Value> apply_back(const Environment& environment, const kube::O
                           !kube::is_other_object(written.error());
     if (!outdated || tries == kTries) return written;
     MIST_TRY(const encoding::Value now, environment.client.get(ref, context));
-    const std::string owner = apply::marks_of(now).part_of;
+    const std::string owner = apply::live_owner_of(now).part_of;
     const bool of_others =
-        !owner.empty() && owner != going.part_of && owner != apply::marks_of(going.object).part_of;
+        !owner.empty() && owner != going.part_of && owner != apply::live_owner_of(going.object).part_of;
     if (of_others || now.string_at({"metadata", "resourceVersion"}) == version) return written;
     version = now.string_at({"metadata", "resourceVersion"});
     environment.clock.sleep(std::chrono::milliseconds(50), context.stop());
@@ -297,7 +297,7 @@ Status check_plan(const Environment& environment, const ReleaseState& other,
     auto live = environment.client.get({write.resource, write.key.ns, write.key.name}, context);
     if (!live.ok() && !kube::is_absent(live.error())) return std::move(live).error();
     if (live.ok() && live->string_at({"metadata", "uid"}) == write.uid &&
-        apply::marks_of(*live) == write.live.marks)
+        apply::live_owner_of(*live) == write.live.owner)
       return {};
     return release::as_anchor_moved(error(ErrorKind::Conflict,
                                           "{} was taken from release {} since it was looked at",
@@ -556,7 +556,7 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
     };
     // Its mark says whose it is. Only the next upgrade there would find it recreated, and write it again.
     if (const Status learnt = change_inventories(others_[other], learn); !learnt.ok())
-      environment.events.debug(fmt::format("the record of release {} has uids of old: {}",
+      environment.events.debug(fmt::format("the record of release {} has outdated uids: {}",
                                            others_[other].state.id.display(), learnt.error().to_line()));
   }
   MIST_TRY_VOID(done);

@@ -53,7 +53,7 @@ class TakeOver {
   /// The release whose record names this written object too, until let_go(); empty: none.
   std::string also_named_by(const apply::ObjectKey& key) const;
 
-  /// Writes objects that go back as their release's record has them, marks included. Returns those given
+  /// Writes objects that go back as their release's record has them, labels included. Returns those given
   /// back: not those that are gone by now, nor those that their release has dropped since the plan.
   Result<std::set<apply::ObjectKey>> give_back(const Environment& environment, const ReleaseState& state,
                                                const std::vector<apply::PlannedAction>& removals,

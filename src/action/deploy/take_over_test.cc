@@ -11,7 +11,7 @@
 #include "action/query/drift.h"
 #include "action/query/status.h"
 #include "action/recover/recover.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 #include "testing/api_refusal.h"
 #include "testing/laptop_clock.h"

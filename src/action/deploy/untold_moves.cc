@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "apply/marks.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
+#include "apply/reserved_metadata.h"
 #include "base/parallel.h"
 #include "kube/api_failure.h"
 
@@ -31,7 +31,8 @@ Label label_of(const Environment& environment, const ReleaseId& source, const In
   if (!*resource) return Label::Gone;
   const auto live = environment.client.get({**resource, item.key.ns, item.key.name}, context);
   if (!live.ok()) return kube::is_absent(live.error()) ? Label::Gone : Label::Unknown;
-  return apply::marks_of(*live).part_of == apply::apply_set_id(source) ? Label::OfSource : Label::OfAnother;
+  return apply::live_owner_of(*live).part_of == apply::apply_set_id(source) ? Label::OfSource
+                                                                            : Label::OfAnother;
 }
 
 // Both may say that they took it from the other. An object that is gone is nobody's to decide then.
@@ -42,7 +43,7 @@ bool took_back(const ReleaseState& source, const ReleaseId& taker, const Invento
          });
 }
 
-// The releases whose marks are on objects that this one's record names.
+// The releases whose ownership labels are on objects that this one's record names.
 std::set<ReleaseId> holders(const Environment& environment, const ReleaseState& state,
                             const Context& context) {
   std::set<ReleaseId> ids;
@@ -57,9 +58,9 @@ std::set<ReleaseId> holders(const Environment& environment, const ReleaseState& 
     return ids;
   }
   for (const auto& [key, object] : *live) {
-    const apply::Marks marks = apply::marks_of(object.value);
-    auto id = ReleaseId::parse(marks.release);
-    if (!id || *id == state.id || apply::apply_set_id(*id) != marks.part_of) continue;
+    const apply::LiveOwner owner = apply::live_owner_of(object.value);
+    auto id = ReleaseId::parse(owner.release);
+    if (!id || *id == state.id || apply::apply_set_id(*id) != owner.part_of) continue;
     id->cluster_words = state.id.cluster_words;
     ids.insert(*std::move(id));
   }

@@ -18,7 +18,7 @@ struct UntoldMove {
 };
 
 /// Of the inventory of a deployed revision of `taker`: the objects that it took from `source`, whose record
-/// names them all the same. Those with the marks of `source` aren't among them, nor those that it took back.
+/// names them all the same. Those with the labels of `source` aren't among them, nor those that it took back.
 Result<std::vector<apply::InventoryItem>> still_named(const Environment& environment,
                                                       const release::ReleaseId& taker,
                                                       const std::vector<apply::InventoryItem>& inventory,
@@ -27,7 +27,7 @@ Result<std::vector<apply::InventoryItem>> still_named(const Environment& environ
 /// Those to a release, whose newest revision is deployed.
 Result<std::vector<UntoldMove>> untold_moves_to(const Environment& environment, const ReleaseState& state,
                                                 const Context& context);
-/// Those from a release, by the marks of the objects in its record. Objects that can't be read are left out.
+/// Those from a release, by the labels of the objects in its record. Objects that can't be read are left out.
 Result<std::vector<UntoldMove>> untold_moves_from(const Environment& environment, const ReleaseState& state,
                                                   const Context& context);
 

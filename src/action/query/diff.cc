@@ -7,7 +7,7 @@
 
 #include "action/query/secret_data.h"
 #include "apply/fields/field_transfer.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 #include "encoding/yaml.h"
 #include "render/hidden_values.h"
@@ -23,7 +23,7 @@ using encoding::Value;
 constexpr std::string_view kMaskBefore = render::HiddenValues::kMaskBefore;
 constexpr std::string_view kMaskAfter = render::HiddenValues::kMaskAfter;
 
-// Removes the server's own fields, and the marks, which are the same for all objects.
+// Removes the server's own fields, and the ownership labels, which are the same for all objects.
 void strip(Value& object) {
   object.erase("status");
   Value* metadata = object.find("metadata");

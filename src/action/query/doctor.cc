@@ -333,7 +333,7 @@ class ClusterDoctor {
     if (!again) {
       check.state = CheckState::Warn;
       check.detail = fmt::format("{}, Kubernetes {}, answers only now and then", client_.describe(), name);
-      check.hint = "one of its API servers, or what stands before them, may be down";
+      check.hint = "one of its API servers, or the load balancer in front of them, may be down";
     } else if (minor >= 0 && minor < kOldestMinor && version->string_at("major") == "1") {
       check.state = CheckState::Warn;
       check.hint =

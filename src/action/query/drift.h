@@ -15,7 +15,7 @@ namespace mist::action {
 enum class DriftKind : std::uint8_t {
   Changed,   ///< fields differ
   Missing,   ///< it isn't there
-  NotOurs,   ///< another object has its name, or its ownership marks were removed
+  NotOurs,   ///< another object has its name, or its ownership labels were removed
   LeftOver,  ///< a later revision that didn't end left it
   Foreign,   ///< as recorded, but others set fields on it: no drift by itself
   Finished,  ///< a Job that has ended and removed itself: no drift

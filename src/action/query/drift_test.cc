@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "action/recover/rollback.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "package/objects.h"
 #include "release/store.h"
 #include "testing/api_refusal.h"

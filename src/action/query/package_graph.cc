@@ -12,7 +12,7 @@ class Builder {
  public:
   Builder(PackageGraph& graph, const release::PackageInfo& package) : graph_(graph), package_(package) {}
 
-  // A call is recorded when it has been answered, so those of a called package stand before its own.
+  // A call is recorded when it has been answered, so those of a called package precede its own.
   std::size_t node(const release::PackageInstall& install, const std::string& version) {
     const auto [known, is_new] = numbers_.try_emplace(install, graph_.packages.size());
     if (is_new) graph_.packages.push_back({install.id, install.install, {}, digest_of(install.id)});

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "release/command_text.h"
 
 namespace mist::action {

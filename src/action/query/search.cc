@@ -194,7 +194,7 @@ Result<std::vector<FoundPackage>> search_packages(const SearchDependencies& depe
   MIST_TRY_VOID(check_names(registries, query));
   Result<std::vector<search::Hit>> hits = searched(dependencies, registries, query, freshness, context);
   if (!hits && hits.error().detail<search::DamagedDatabase>() != nullptr) {
-    dependencies.events.debug(fmt::format("the search index is made anew: {}", hits.error().to_line()));
+    dependencies.events.debug(fmt::format("the search index is made again: {}", hits.error().to_line()));
     MIST_TRY_VOID(Database::remove(dependencies.files, dependencies.database));
     hits = searched(dependencies, registries, query, freshness, context);
   }

@@ -5,10 +5,10 @@
 
 #include "action/deploy/finished_jobs.h"
 #include "action/recover/labelled.h"
-#include "apply/marks.h"
 #include "apply/plan/finished_job.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/binding_modes.h"
 #include "apply/wait/root_cause.h"
 

@@ -56,7 +56,7 @@ Result<std::vector<Place>> places_of(const Environment& environment, const Relea
   namespaces.push_back(id.ns);
   for (const std::string& name : anchor->group_kinds) {
     auto resource = environment.client.resource_for(apimachinery::parse_group_kind(name), "", context);
-    // Its definition is gone, and its objects with it.
+    // Its CRD is gone, and its objects with it.
     if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) continue;
     if (!resource.ok()) return std::move(resource).error();
     if (!resource->namespaced) {
@@ -165,7 +165,7 @@ int revision_of(const Value& object) {
 
 }  // namespace
 
-bool carries_marks(const ReleaseId& id, const Value& object) {
+bool carries_ownership_labels(const ReleaseId& id, const Value& object) {
   if (object.string_at({"metadata", "labels", apply::kPartOfLabel}) != apply::apply_set_id(id) ||
       object.string_at({"metadata", "annotations", apply::kReleaseAnnotation}) != id.display())
     return false;
@@ -215,7 +215,7 @@ Result<Labelled> labelled_objects(const Environment& environment, const ReleaseI
     }
     if (narrowed) own_namespace_only.insert(place.resource.resource);
     for (Value& object : listed->items) {
-      if (!carries_marks(id, object)) continue;
+      if (!carries_ownership_labels(id, object)) continue;
       InventoryItem item;
       item.key = {place.resource.gvk.group_kind(), std::string(object.string_at({"metadata", "namespace"})),
                   std::string(object.string_at({"metadata", "name"}))};
@@ -275,7 +275,7 @@ Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment
   std::vector<apply::Removal> late;
   for (const InventoryItem& item : owned) {
     const auto there = live.find(item.key);
-    if (there == live.end() || !carries_marks(id, there->second.value)) continue;
+    if (there == live.end() || !carries_ownership_labels(id, there->second.value)) continue;
     if (apimachinery::is_terminating(there->second.value)) continue;
     if (!apply::kept_because(item.key, &there->second.value, rules).empty()) continue;
     const std::string uid(there->second.value.string_at({"metadata", "uid"}));
@@ -297,7 +297,7 @@ void warn_of_strays(const Environment& environment, const ReleaseId& id, const a
   for (const InventoryItem& item : owned) known.insert(item.key);
   std::vector<std::string> strays;
   for (const auto& [key, object] : live) {
-    if (known.contains(key) || !carries_marks(id, object.value)) continue;
+    if (known.contains(key) || !carries_ownership_labels(id, object.value)) continue;
     if (!apimachinery::is_terminating(object.value)) strays.push_back(key.display());
   }
   if (strays.empty()) return;
@@ -307,10 +307,10 @@ void warn_of_strays(const Environment& environment, const ReleaseId& id, const a
     strays.resize(kShown);
     strays.push_back(fmt::format("{} more", count - kShown));
   }
-  environment.events.warn(
-      fmt::format("no record names {}, though the marks of release {} are on {}: {} records what is there",
-                  join(strays, ", "), id.display(), count == 1 ? "it" : "them",
-                  release::command_text("recover", id, "--from-labels")));
+  environment.events.warn(fmt::format(
+      "no record names {}, though the ownership labels of release {} are on {}: {} records what is there",
+      join(strays, ", "), id.display(), count == 1 ? "it" : "them",
+      release::command_text("recover", id, "--from-labels")));
 }
 
 }  // namespace mist::action

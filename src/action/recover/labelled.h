@@ -1,5 +1,5 @@
 #pragma once
-// Objects with a release's marks, whatever its record says: for records that are damaged or lost, and for
+// Objects with a release's labels, whatever its record says: for records that are damaged or lost, and for
 // objects that no record names. Blocking; any thread.
 
 #include <set>
@@ -15,7 +15,7 @@ namespace mist::action {
 
 /// Whether a live object says that it is the release's: by its label and its annotation, and nobody else's
 /// controller made it. Controllers copy labels of what they work for, but no annotations.
-bool carries_marks(const release::ReleaseId& id, const encoding::Value& object);
+bool carries_ownership_labels(const release::ReleaseId& id, const encoding::Value& object);
 
 struct Labelled {
   std::vector<apply::InventoryItem> items;  ///< by key
@@ -57,7 +57,7 @@ Result<std::vector<apply::Removal>> late_arrivals(const Environment& environment
                                                   const std::set<std::string>& seen,
                                                   const apply::PruneRules& rules, const Context& context);
 
-/// Warns of what was seen that carries the release's marks and is in neither.
+/// Warns of what was seen that carries the release's labels and is in neither.
 void warn_of_strays(const Environment& environment, const release::ReleaseId& id,
                     const apply::LiveState& live, const std::vector<apply::DesiredObject>& desired,
                     const std::vector<apply::InventoryItem>& owned);

@@ -117,7 +117,7 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
                             context));
   if (!seen.anchor && kept.empty() && labelled.items.empty())
     return error(ErrorKind::NotFound,
-                 "neither a record of release {} is there, nor an object that carries its marks",
+                 "neither a record of release {} is there, nor an object that carries its ownership labels",
                  seen.id.display())
         .with_hint("see " + release::list_text(seen.id));
   if (!seen.anchor) MIST_TRY_VOID(check_namespace(environment, seen.id, context));
@@ -167,7 +167,7 @@ Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState st
     plan.revision.description += fmt::format("; {} looked for in namespace {} only",
                                              some_of(plan.own_namespace_only, kNamed), seen.id.ns);
   plan.new_seed = !seen.anchor || seen.anchor->seed.reveal().empty();
-  // With a new seed everything is drawn anew.
+  // With a new seed everything is drawn again.
   plan.revision.drawn.own_chart_seeds =
       plan.new_seed || own_chart_seeds(environment, seen, good, kept, context);
   plan.new_key = !seen.anchor || (seen.anchor->seals.needed() && !seen.anchor->seals.has_key());

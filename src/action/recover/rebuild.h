@@ -1,5 +1,5 @@
 #pragma once
-// A release's record rebuilt from what is in the cluster: from the marks on live objects, and from what can
+// A release's record rebuilt from what is in the cluster: from the labels on live objects, and from what can
 // still be read of the record. For records that were damaged or lost, and for objects that no record names.
 // Nothing but the record is written. Blocking; any thread.
 
@@ -21,7 +21,7 @@ struct RebuildPlan {
   bool needed = false;  ///< else the record names all that is there
 };
 
-/// Reads only. NotFound: neither a record nor an object with the release's marks is there. Conflict: it is
+/// Reads only. NotFound: neither a record nor an object with the release's labels is there. Conflict: it is
 /// half uninstalled, or a revision did not end that can be read and so be ended.
 /// `trust`: its user vouches for the newest revision that is kept, whatever its seal says.
 Result<RebuildPlan> plan_rebuild(const Environment& environment, ReleaseState state, bool trust,

@@ -403,7 +403,7 @@ TEST_F(RebuildTest, WithANewSeedEachChartDrawsFromItsOwn) {
   EXPECT_TRUE(now().deployed->drawn.own_chart_seeds);
 }
 
-// An object that a stopped process sent too late, or that somebody copied with its marks.
+// An object that a stopped process sent too late, or that somebody copied with its labels.
 TEST_F(RebuildTest, WhatNoRecordNamesIsReportedAndTakenUp) {
   install();
   Value stray = *cluster.find("ConfigMap", "default", "one");

@@ -58,7 +58,8 @@ Unfinished left_lock(const ReleaseState& state) {
   return {Recovered::Settled,
           fmt::format("{}, who has been running \"{}\" since {}, {}", lock->holder, lock->operation,
                       lock->acquired,
-                      !state.silent_lock ? "holds its lock; a dead holder loses it" : "died with its lock")};
+                      !state.silent_lock ? "holds its lock; a holder that stops renewing the lock loses it"
+                                         : "died with its lock")};
 }
 
 Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {

@@ -17,7 +17,7 @@ struct RecoverOptions {
   DeployOptions deploy;  ///< its dry run: only say what would be done
   /// Asked before objects of a first install that never ended are deleted; empty: yes.
   std::function<Result<bool>(const UninstallPlan&)> approve = {};
-  /// Instead: record what carries the release's marks. `agree` is asked before anything is written; empty:
+  /// Instead: record what carries the release's labels. `agree` is asked before anything is written; empty:
   /// yes.
   bool from_labels = false;
   /// With that: the newest revision that is kept is believed whatever its seal says. Its user has looked at

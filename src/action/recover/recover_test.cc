@@ -31,7 +31,7 @@ std::string text_map(std::string_view name, std::string_view text) {
 const std::string kFirstYaml = text_map("shared", "first") + text_map("only-first", "x");
 const std::string kSecondYaml = text_map("shared", "second") + text_map("only-second", "x");
 const std::string kThirdYaml = text_map("shared", "third") + text_map("only-third", "x");
-constexpr std::string_view kDefinition = R"(---
+constexpr std::string_view kCrd = R"(---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}
@@ -42,8 +42,8 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: VERSION}}}]
 )";
 
-std::string definition(std::string_view version) {
-  std::string text(kDefinition);
+std::string crd(std::string_view version) {
+  std::string text(kCrd);
   return text.replace(text.find("VERSION"), 7, version);
 }
 
@@ -109,8 +109,8 @@ class RecoverTest : public testing::ReleaseFixture {
 // rollback
 
 TEST_F(RecoverTest, RollbackRestoresPackageValuesAndObjectsFromTheRecordAsANewRevision) {
-  ASSERT_TRUE(install_now(kFirstYaml + definition("one")).ok());
-  ASSERT_TRUE(upgrade_now(kSecondYaml + definition("two"), "2").ok());
+  ASSERT_TRUE(install_now(kFirstYaml + crd("one")).ok());
+  ASSERT_TRUE(upgrade_now(kSecondYaml + crd("two"), "2").ok());
   renders = 0;
   const auto report = rollback_now();
   ASSERT_TRUE(report.ok()) << report.error().to_line();
@@ -621,7 +621,7 @@ TEST_F(RecoverTest, RollbackStillRefusesWhatBelongsToOthers) {
 TEST_F(RecoverTest, AFailingFirstInstallRemovesAllThatItMade) {
   const auto before = cluster.objects();
   refuse("only-first");
-  const auto report = install_now(kFirstYaml + definition("one") + R"(---
+  const auto report = install_now(kFirstYaml + crd("one") + R"(---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}
 )",
                                   {.rollback_on_failure = true});
@@ -659,7 +659,7 @@ std::string claim(std::string_view name) {
 }
 
 TEST_F(RecoverTest, AFailingFirstInstallLeavesWhatAnEarlierLifeOfTheReleaseLeft) {
-  const std::string lasting = definition("one") + claim("data") + R"(---
+  const std::string lasting = crd("one") + claim("data") + R"(---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: kept, annotations: {mistletoe.dev/keep: "true"}}}
 )";
   ASSERT_TRUE(install_now(kFirstYaml + lasting).ok());
@@ -667,7 +667,7 @@ TEST_F(RecoverTest, AFailingFirstInstallLeavesWhatAnEarlierLifeOfTheReleaseLeft)
   const auto before = cluster.objects();
   ASSERT_EQ(before.size(), 3u);
   refuse("only-first");
-  const std::string again = kFirstYaml + definition("two") + claim("data") + claim("fresh") +
+  const std::string again = kFirstYaml + crd("two") + claim("data") + claim("fresh") +
                             "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}\n";
   const auto report = install_now(again, {.rollback_on_failure = true});
   ASSERT_FALSE(report.ok());

@@ -156,7 +156,7 @@ Status restore_what_is_gone(const Environment& environment, const release::Revis
   std::set<apimachinery::ObjectKey> kept;
   for (const release::RenderedObject& each : restored.objects) kept.insert(each.object.key());
   const std::vector<release::RenderedObject> recorded = recorded_release(revision).objects;
-  // Hooks and tests stand behind the objects.
+  // Hooks and tests come after the objects.
   for (const release::RenderedObject& each : std::span(recorded).first(revision.objects.size())) {
     const apimachinery::Object& object = each.object;
     if (kept.contains(object.key())) continue;
@@ -169,7 +169,7 @@ Status restore_what_is_gone(const Environment& environment, const release::Revis
                                                  : std::string(object.ns());
     const auto there = environment.client.get({*resource, ns, std::string(object.name())}, context);
     MIST_TRY_VOID(context.check());
-    const std::string owner = there.ok() ? apply::marks_of(*there).release : std::string();
+    const std::string owner = there.ok() ? apply::live_owner_of(*there).release : std::string();
     const bool unreadable = !there.ok() && !kube::is_absent(there.error());
     if (!unreadable && (owner.empty() || owner == id.display())) {
       restored.objects.insert(restored.objects.begin(), each);

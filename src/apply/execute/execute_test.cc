@@ -9,10 +9,10 @@
 #include <atomic>
 #include <mutex>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "testing/api_refusal.h"
 #include "testing/client_with_logs.h"
-#include "testing/definition.h"
+#include "testing/crd.h"
 #include "testing/fake_clock.h"
 #include "testing/plan_of.h"
 #include "testing/yaml.h"
@@ -287,7 +287,7 @@ std::string gate(std::string_view secrets) {
 
 struct Gates : ::testing::Test {
   Gates() {
-    cluster.put(testing::yaml(testing::definition_yaml("Gate", "gates")));
+    cluster.put(testing::yaml(testing::crd_yaml("Gate", "gates")));
     EXPECT_TRUE(carried_out(gate("[{name: alice}]"), {}).ok());
   }
   Execution carried_out(std::string_view yaml, const ExecuteOptions& options) {

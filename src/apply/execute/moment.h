@@ -1,6 +1,6 @@
 #pragma once
 // How long a request is tried again that is too early: the handler of a new kind appears a moment after its
-// definition is established or its API service available, a policy that was deleted is asked for a moment
+// CRD is established or its API service available, a policy that was deleted is asked for a moment
 // longer, and nothing announces either. About ten seconds. One thread.
 
 #include <algorithm>

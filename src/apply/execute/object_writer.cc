@@ -11,11 +11,11 @@
 #include "apply/fields/field_place.h"
 #include "apply/fields/forgotten_owners.h"
 #include "apply/fields/server_made.h"
-#include "apply/marks.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/refusal.h"
 #include "apply/plan/replacement.h"
 #include "apply/plan/settle.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/earlier_failure.h"
 #include "apply/wait/readiness.h"
 #include "apply/wait/wait.h"
@@ -113,7 +113,7 @@ class ObjectWriter::Sending {
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
             .with_hint("run the command again to see what it belongs to")
-            .with_detail(others_in(marks_of(*there)));
+            .with_detail(others_in(live_owner_of(*there)));
       }
     }
     if (!applied.ok() && is_about_our_label(applied.error()))
@@ -137,21 +137,21 @@ class ObjectWriter::Sending {
     written.server_made = server_made(left);
     MIST_TRY_VOID(is_not_terminating(action, *applied));
     MIST_TRY_VOID(is_where_meant(action, ref, *applied, written));
-    MIST_TRY_VOID(has_our_marks(desired, *applied));
+    MIST_TRY_VOID(has_reserved_metadata(desired, *applied));
     return is_no_other(action, written.uid, true);
   }
 
   // An object that lost our label is written again, and not deleted.
   Status may_be_deleted(const PlannedAction& action, const Value& there) const {
     MIST_TRY_VOID(is_still_whose_it_was(action, there));
-    if (action.adopting || !marks_of(there).part_of.empty()) return {};
+    if (action.adopting || !live_owner_of(there).part_of.empty()) return {};
     return error(ErrorKind::Conflict, "{} is not deleted", action.key.display())
         .with_because(std::string(kUnmarked))
         .with_hint("run the command again to see what can be done");
   }
 
  private:
-  // Of a kind that a definition in this release brings: as that says, unless the server says more by now.
+  // Of a kind that a CRD in this release brings: as that says, unless the server says more by now.
   // Of one that an API service brings: as the server says.
   Result<kube::ObjectRef> reference(const PlannedAction& action, Moment& moment) {
     kube::ResourceInfo resource = action.resource;
@@ -195,7 +195,7 @@ class ObjectWriter::Sending {
     return served.ok() ? place_of(plan_, action, *std::move(served)) : before;
   }
 
-  // A new kind may have no handler yet, and a changed one may still have that of its definition as it was,
+  // A new kind may have no handler yet, and a changed one may still have that of its CRD as it was,
   // which was established all the time. A webhook or a policy that this run has just made refuse less, or
   // deleted, may still be asked.
   bool is_too_early(const PlannedAction& action, const Error& failure) const {
@@ -224,9 +224,9 @@ class ObjectWriter::Sending {
                left, [](const FieldDifference& each) { return each.before.is_null() && !each.removal(); });
   }
 
-  // Without its marks nobody would find the object again: no wait, no upgrade, no uninstall.
-  static Status has_our_marks(const DesiredObject& desired, const Value& written) {
-    const Marks ours = marks_of(desired.rendered.object.value()), now = marks_of(written);
+  // Without its ownership labels nobody would find the object again: no wait, no upgrade, no uninstall.
+  static Status has_reserved_metadata(const DesiredObject& desired, const Value& written) {
+    const LiveOwner ours = live_owner_of(desired.rendered.object.value()), now = live_owner_of(written);
     // An answer without a name tells nothing of the object.
     if (written.string_at({"metadata", "name"}).empty() || now == ours) return {};
     const std::string mark = now.part_of == ours.part_of ? fmt::format("annotation {}", kReleaseAnnotation)
@@ -315,9 +315,9 @@ class ObjectWriter::Sending {
   // field manager `mistctl`. So each object is written at a version at which its owner is still the planned
   // one. The object changes all the time for other reasons: its status, for one.
   Status is_still_whose_it_was(const PlannedAction& action, const Value& there) const {
-    const Marks now = marks_of(there);
+    const LiveOwner now = live_owner_of(there);
     // Ours: our own first try, whose answer was lost.
-    if (now == action.live.marks || now.part_of == part_of_) return {};
+    if (now == action.live.owner || now.part_of == part_of_) return {};
     // It was ours, and merely lost its label.
     if (action.live.version.empty() && now.part_of.empty()) return {};
     const std::string words =
@@ -329,9 +329,9 @@ class ObjectWriter::Sending {
         .with_detail(others_in(now));
   }
 
-  static OtherOwners others_in(const Marks& marks) {
-    if (marks.release.empty()) return {};
-    return {.releases = {marks.release}};
+  static OtherOwners others_in(const LiveOwner& owner) {
+    if (owner.release.empty()) return {};
+    return {.releases = {owner.release}};
   }
 
   // The server still takes writes to such an object, which go with it. The planner refuses it too.
@@ -500,7 +500,7 @@ class ObjectWriter::Sending {
     if (deleted.ok() && *deleted == kube::Deletion::Other)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())
           .with_hint("run the command again");
-    // With its definition, which is replaced too, the kind goes and all objects of it.
+    // With its CRD, which is replaced too, the kind goes and all objects of it.
     const bool kind_is_gone = !deleted.ok() && action.late && kube::is_not_served(deleted.error());
     if (!deleted.ok() && !kind_is_gone) return deleted.error();
     if (deleted.ok()) events_.object({action.key.display(), "deleting", {}});

@@ -8,17 +8,17 @@
 #include "apply/execute/conversion.h"
 #include "apply/execute/moment.h"
 #include "apply/execute/run_report.h"
-#include "apply/marks.h"
 #include "apply/order/order.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/plan.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/readiness.h"
 #include "apply/wait/wait.h"
 #include "base/one_line.h"
 #include "base/parallel.h"
 #include "kube/api_failure.h"
-#include "kube/definitions.h"
+#include "kube/crds.h"
 #include "kube/deletion.h"
 
 namespace mist::apply {
@@ -133,14 +133,14 @@ class Remover {
   }
 
   // Empty: somebody has to take a finalizer from none of them.
-  std::string what_holds_instances(const Value& definition, const Context& context) {
+  std::string what_holds_instances(const Value& crd, const Context& context) {
     constexpr std::string_view kUnknown = "whether finalizers hold any can't be read";
-    const std::string version = kube::readable_version(definition);
+    const std::string version = kube::readable_version(crd);
     if (version.empty()) return std::string(kUnknown);
-    const std::string kind(definition.string_at({"spec", "names", "kind"}));
-    const kube::ResourceInfo resource{{std::string(definition.string_at({"spec", "group"})), version, kind},
-                                      std::string(definition.string_at({"spec", "names", "plural"})),
-                                      definition.string_at({"spec", "scope"}) == "Namespaced",
+    const std::string kind(crd.string_at({"spec", "names", "kind"}));
+    const kube::ResourceInfo resource{{std::string(crd.string_at({"spec", "group"})), version, kind},
+                                      std::string(crd.string_at({"spec", "names", "plural"})),
+                                      crd.string_at({"spec", "scope"}) == "Namespaced",
                                       {}};
     std::string found;
     // In place of a LIST, which reads all pages: this ends with the first that has one.
@@ -207,7 +207,7 @@ class Remover {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     for (;;) {
       auto found = resource_of(client_, item, context_);
-      if (!found.ok() && goes_with_its_definition(found.error())) return std::string();
+      if (!found.ok() && goes_with_its_crd(found.error())) return std::string();
       MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
       if (!resource) return std::string();
       const auto live = client_.get({*resource, removal.key.ns, removal.key.name}, limited);
@@ -232,21 +232,21 @@ class Remover {
         .with_hint(conversion_hint(client_, webhook));
   }
 
-  // Objects of a kind that isn't served can only be deleted with its definition, which this run deletes too.
-  bool goes_with_its_definition(const Error& failure) const {
-    const auto* const unserved = failure.detail<UnservedDefinition>();
+  // Objects of a kind that isn't served can only be deleted with its CRD, which this run deletes too.
+  bool goes_with_its_crd(const Error& failure) const {
+    const auto* const unserved = failure.detail<UnservedCrd>();
     return unserved != nullptr && std::ranges::find(keys_, ObjectKey{apimachinery::kCustomResourceDefinition,
                                                                      "", unserved->name}) != keys_.end();
   }
 
   // Since it was planned, the object may have become somebody else's, or may have been marked to be kept.
   std::string stays_since(const Value& now) const {
-    const Marks marks = marks_of(now);
-    if (marks.part_of.empty()) return std::string(kUnmarked);
-    if (marks.part_of != part_of_)
-      return fmt::format("it belongs to {} by now", marks.release.empty()
-                                                        ? fmt::format("ApplySet {}", marks.part_of)
-                                                        : fmt::format("release {}", marks.release));
+    const LiveOwner owner = live_owner_of(now);
+    if (owner.part_of.empty()) return std::string(kUnmarked);
+    if (owner.part_of != part_of_)
+      return fmt::format("it belongs to {} by now", owner.release.empty()
+                                                        ? fmt::format("ApplySet {}", owner.part_of)
+                                                        : fmt::format("release {}", owner.release));
     const PruneRules all{.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true};
     return std::string(kept_because({}, &now, all));
   }
@@ -284,7 +284,7 @@ class Remover {
                           std::optional<Held>& held) {
     const InventoryItem item{.key = removal.key, .version = removal.version, .uid = removal.uid};
     auto found = resource_of(client_, item, context_);
-    if (!found.ok() && (never_seen(found.error(), item, keys_) || goes_with_its_definition(found.error())))
+    if (!found.ok() && (never_seen(found.error(), item, keys_) || goes_with_its_crd(found.error())))
       return gone(removal);
     MIST_TRY(const std::optional<kube::ResourceInfo> resource, std::move(found));
     if (!resource) return gone(removal);  // its kind is gone, and it with it

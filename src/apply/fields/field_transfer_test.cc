@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "encoding/json.h"
 #include "testing/yaml.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
 
@@ -17,7 +17,7 @@ std::string digest_of(const FieldDifference& difference) {
 }
 
 // Without these it isn't the release's any more, whoever took them away.
-bool is_of_our_marks(const FieldDifference& difference) {
+bool is_reserved(const FieldDifference& difference) {
   const std::vector<PathStep>& steps = difference.steps;
   if (steps.size() < 2 || steps[0].name != "metadata") return false;
   if (steps[1].name != "labels" && steps[1].name != "annotations") return false;
@@ -35,7 +35,7 @@ std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differen
   if (differences.size() > kMost) return made;
   made.reserve(differences.size());
   for (const FieldDifference& difference : differences)
-    if (!is_of_our_marks(difference)) made.push_back({difference.path, digest_of(difference)});
+    if (!is_reserved(difference)) made.push_back({difference.path, digest_of(difference)});
   return made;
 }
 
@@ -43,7 +43,7 @@ void leave_out(std::vector<FieldDifference>& differences, const std::vector<Serv
   if (made.empty()) return;
   const auto is_made = [&](const FieldDifference& difference) {
     // Admission changes a value in our own request, so the field is ours. Written by others, it is theirs.
-    if (!difference.managers.empty() || is_of_our_marks(difference)) return false;
+    if (!difference.managers.empty() || is_reserved(difference)) return false;
     std::string digest;
     return std::ranges::any_of(made, [&](const ServerMade& each) {
       if (each.path != difference.path) return false;

@@ -16,7 +16,7 @@
 
 namespace mist::apply {
 
-/// `differences` between what was applied and the server's answer to that; never the marks by which the
+/// `differences` between what was applied and the server's answer to that; never the labels by which the
 /// object is the release's.
 std::vector<ServerMade> server_made(const std::vector<FieldDifference>& differences);
 

@@ -90,7 +90,7 @@ class Inference {
   // Everything but the cycles; the first mistake in annotations is `mistake()`.
   void build() {
     collect();
-    definitions();
+    crds();
     for (Node node = 0; node < objects_.size(); ++node) {
       if (!is_hook(node) && !lets_pass(node)) inferred(node);  // the place of a hook is given
       declared(node, kAfterAnnotation);
@@ -209,7 +209,7 @@ class Inference {
     }
   }
 
-  void definitions() {
+  void crds() {
     std::map<GroupKind, Node> defined;                           // by CustomResourceDefinitions
     std::map<std::pair<std::string, std::string>, Node> served;  // group and version, by APIServices
     for (Node node = 0; node < objects_.size(); ++node) {
@@ -223,11 +223,11 @@ class Inference {
     if (defined.empty() && served.empty()) return;
     for (Node node = 0; node < objects_.size(); ++node) {
       const auto& gvk = object(node).gvk();
-      // A hook that comes before its definition may find it there; if not, the server says so.
+      // A hook that comes before its CRD may find it there; if not, the server says so.
       const bool runs_before = is_hook(node) && objects_[node].hook->phase == HookPhase::Before;
       if (const auto found = defined.find(gvk.group_kind());
           found != defined.end() && (!runs_before || is_first(found->second)))
-        edge(found->second, node, "the definition of its kind", Strength::Hard, EdgePredicate::Established);
+        edge(found->second, node, "the CRD of its kind", Strength::Hard, EdgePredicate::Established);
       if (const auto found = served.find({gvk.group, gvk.version}); found != served.end() && !runs_before)
         edge(found->second, node, "the API service of its kind", Strength::Hard, EdgePredicate::Available);
     }
@@ -388,7 +388,7 @@ class Inference {
 
   // -- hooks
 
-  // Before the hooks: the definitions of a chart's crds/, a namespace in which one runs, and what refuses
+  // Before the hooks: the CRDs of a chart's crds/, a namespace in which one runs, and what refuses
   // less than before.
   bool is_first(Node node) const {
     if (is_hook(node)) return false;
@@ -415,10 +415,9 @@ class Inference {
         if (is_hook(node)) continue;
         if (is_first(node))
           edge(node, before.front(),
-               lets_pass(node) ? kPassReason
-               : object(node).gvk().group_kind() == kCustomResourceDefinition
-                   ? "definitions of crds/ come first"
-                   : "its namespace",
+               lets_pass(node)                                                ? kPassReason
+               : object(node).gvk().group_kind() == kCustomResourceDefinition ? "CRDs of crds/ come first"
+                                                                              : "its namespace",
                Strength::Hard);
         else
           edge(*before_ended_, node, "hooks come before everything else", Strength::Hard);

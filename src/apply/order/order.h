@@ -1,7 +1,7 @@
 #pragma once
 // The Sequence graph of a set of objects: which must be so before which is written. Edges are inferred from
 // what the objects say (tables in order.cc) and declared by annotation; docs/order.md is the specification.
-// Inferred edges ask only that their source is present, but for definitions and API services: waiting for
+// Inferred edges ask only that their source is present, but for CRDs and API services: waiting for
 // more would deadlock where binding a claim waits for a Pod. Pure; any thread.
 
 #include <cstdint>

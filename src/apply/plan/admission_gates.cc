@@ -103,7 +103,7 @@ Status put_gates_first(kube::Client& client, Plan& plan, const LiveState& live, 
       return each.write && !comes_before(plan, gate, *each.write);
     });
     if (late != each.gates.writes.end()) {
-      action.refusal.hint = fmt::format("have {} written before it: an annotation or a need puts it behind",
+      action.refusal.hint = fmt::format("apply {} first: an annotation or a dependency orders it later",
                                         plan.writes[*late].key.display());
       continue;
     }

@@ -139,7 +139,7 @@ TEST_F(AdmissionGatesTest, AGateThatIsToComeLaterIsNone) {
   ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
   EXPECT_THAT(write("judged").refusal.hint,
-              HasSubstr("have ValidatingAdmissionPolicy most written before it"));
+              HasSubstr("apply ValidatingAdmissionPolicy most first"));
 }
 
 TEST_F(AdmissionGatesTest, ABindingThatGoesIsDeletedFirst) {

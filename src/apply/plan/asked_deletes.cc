@@ -5,13 +5,13 @@
 #include <set>
 #include <utility>
 
-#include "apply/marks.h"
 #include "apply/plan/admission_change.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/admission_judges.h"
 #include "apply/plan/asking.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
+#include "apply/reserved_metadata.h"
 #include "base/one_line.h"
 #include "base/parallel.h"
 #include "base/some_of.h"

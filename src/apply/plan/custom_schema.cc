@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 12> kPlain{"enum",          "pattern",  "
                                                   "minItems",      "maxItems", "uniqueItems", "minProperties",
                                                   "maxProperties", "required", "multipleOf",  "type"};
 
-// The schema of every object's `metadata`, as meta/v1 ObjectMeta: definitions leave it out, and the server
+// The schema of every object's `metadata`, as meta/v1 ObjectMeta: CRDs leave it out, and the server
 // adds it. A null is as good as nothing there.
 const Value& object_meta() {
   static const Value schema = [] {
@@ -115,7 +115,7 @@ class Translation {
   }
 
  private:
-  // The server knows its types whatever the definition says; that may only say more.
+  // The server knows its types whatever the CRD says; that may only say more.
   static void add_metadata(Value& result) {
     if (result.find("properties") == nullptr) result.set("properties", Value::object());
     Value& properties = *result.find("properties");
@@ -308,26 +308,26 @@ void find_duplicate_items(const Value& schema, const Value& value, const std::st
   }
 }
 
-// One version of a definition.
+// One version of a CRD.
 struct Version {
   const Value* schema = nullptr;
   bool own_status = false;  // written by controllers through a subresource
   std::optional<encoding::Schema> compiled;
 };
 
-struct Definition {
+struct Crd {
   std::string name;
   std::map<std::string, Version, std::less<>> versions;
 };
 
-std::map<GroupKind, Definition> definitions(const std::vector<DesiredObject>& desired) {
-  std::map<GroupKind, Definition> result;
+std::map<GroupKind, Crd> crds(const std::vector<DesiredObject>& desired) {
+  std::map<GroupKind, Crd> result;
   for (const DesiredObject& object : desired) {
     if (object.key.group_kind != apimachinery::kCustomResourceDefinition) continue;
-    const Value& crd = object.rendered.object.value();
-    const Value* versions = crd.at_path({"spec", "versions"});
+    const Value& manifest = object.rendered.object.value();
+    const Value* versions = manifest.at_path({"spec", "versions"});
     if (versions == nullptr || !versions->is_array()) continue;
-    Definition definition{object.key.name, {}};
+    Crd crd{object.key.name, {}};
     for (const Value& each : versions->as_array()) {
       Version version;
       version.schema = each.at_path({"schema", "openAPIV3Schema"});
@@ -337,18 +337,18 @@ std::map<GroupKind, Definition> definitions(const std::vector<DesiredObject>& de
         // A schema that can't be understood here is for the server to judge.
         if (compiled.ok()) version.compiled.emplace(*std::move(compiled));
       }
-      definition.versions.emplace(std::string(each.string_at("name")), std::move(version));
+      crd.versions.emplace(std::string(each.string_at("name")), std::move(version));
     }
-    result.insert_or_assign(apimachinery::defined_kind(crd), std::move(definition));
+    result.insert_or_assign(apimachinery::defined_kind(manifest), std::move(crd));
   }
   return result;
 }
 
-std::vector<Issue> issues_of(const Definition& definition, const DesiredObject& object) {
+std::vector<Issue> issues_of(const Crd& crd, const DesiredObject& object) {
   const std::string& wanted = object.rendered.object.gvk().version;
-  const auto version = definition.versions.find(wanted);
-  if (version == definition.versions.end())
-    return {{fmt::format("the definition {} of this release has no version {}", definition.name, wanted),
+  const auto version = crd.versions.find(wanted);
+  if (version == crd.versions.end())
+    return {{fmt::format("the CRD {} of this release has no version {}", crd.name, wanted),
              object.rendered.line, true}};
   std::vector<Issue> issues;
   if (!version->second.compiled) return issues;
@@ -390,7 +390,7 @@ void take_nulls_of_custom_resources(std::vector<DesiredObject>& desired) {
 
 Result<std::vector<CustomResourceFault>> custom_resource_faults(const std::vector<DesiredObject>& desired,
                                                                 const ChangesOnAdmission& changes) {
-  const std::map<GroupKind, Definition> kinds = definitions(desired);
+  const std::map<GroupKind, Crd> kinds = crds(desired);
   std::vector<CustomResourceFault> faults;
   if (kinds.empty()) return faults;
   std::map<GroupKind, bool> changed;
@@ -413,7 +413,7 @@ Result<std::vector<CustomResourceFault>> custom_resource_faults(const std::vecto
 }
 
 std::string CustomResourceFault::words() const {
-  return fmt::format("{} does not match its definition: {}", object->key.display(), message);
+  return fmt::format("{} does not match its CRD: {}", object->key.display(), message);
 }
 
 Status check_custom_resources(const std::vector<DesiredObject>& desired, const ChangesOnAdmission& changes) {
@@ -422,7 +422,7 @@ Status check_custom_resources(const std::vector<DesiredObject>& desired, const C
   const CustomResourceFault& first = faults.front();
   Error failure = error(ErrorKind::Invalid, "{}", first.words());
   failure.where = first.object->rendered.place(first.position);
-  failure.hint = fmt::format("the schema is in CustomResourceDefinition {}", first.definition);
+  failure.hint = fmt::format("the schema is in CustomResourceDefinition {}", first.crd);
   const std::size_t shown = std::min(faults.size(), kMost);
   for (const CustomResourceFault& each : std::span(faults).first(shown).subspan(1))
     failure.frames.push_back(fmt::format("also: {}: {} ({})", each.object->key.display(), each.message,

@@ -13,7 +13,7 @@
 
 namespace mist::apply {
 
-/// Takes nulls out of custom resources whose definitions are among `desired`, as the server does for a POST:
+/// Takes nulls out of custom resources whose CRDs are among `desired`, as the server does for a POST:
 /// those that the schema neither allows nor has a default for. Server-side apply would refuse them.
 void take_nulls_of_custom_resources(std::vector<DesiredObject>& desired);
 
@@ -31,10 +31,10 @@ ChangesOnAdmission changes_by(const std::vector<DesiredObject>& desired, kube::C
 bool changes_on_admission(const Value& configuration, std::string_view group, std::string_view resource);
 
 /// A value of a custom resource that its schema, or that of every object's metadata, doesn't allow: of a
-/// wrong type, missing, unknown, out of bounds; or a version that the definition doesn't have.
+/// wrong type, missing, unknown, out of bounds; or a version that the CRD doesn't have.
 struct CustomResourceFault {
   const DesiredObject* object = nullptr;  ///< one of those that were looked at
-  std::string definition;                 ///< name of the CustomResourceDefinition
+  std::string crd;                        ///< name of the CustomResourceDefinition
   std::string message;                    ///< "spec.sise: the schema has no such field (did you mean size?)"
   encoding::Position position = {};
 

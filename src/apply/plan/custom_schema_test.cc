@@ -12,7 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::string_view kDefinition = R"(apiVersion: apiextensions.k8s.io/v1
+constexpr std::string_view kCrd = R"(apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}
 spec:
@@ -58,7 +58,7 @@ DesiredObject object(std::string_view text, std::string file) {
 // "ok", or what is wrong with a Widget of that spec, which begins in line 4.
 std::string check(std::string_view spec, std::string_view version = "v1") {
   std::vector<DesiredObject> objects{
-      object(kDefinition, "crd.yaml"),
+      object(kCrd, "crd.yaml"),
       object(
           fmt::format("apiVersion: example.com/{}\nkind: Widget\nmetadata: {{name: w}}\n{}\n", version, spec),
           "w.yaml")};
@@ -77,7 +77,7 @@ TEST(CustomSchema, LetsPassWhatTheServerLetsPass) {
 }
 
 TEST(CustomSchema, NamesTheValueItsLineAndWhatIsWrong) {
-  EXPECT_THAT(check("spec:\n  size: many"), HasSubstr("w.yaml:5: Widget w does not match its definition"));
+  EXPECT_THAT(check("spec:\n  size: many"), HasSubstr("w.yaml:5: Widget w does not match its CRD"));
   EXPECT_THAT(check("spec:\n  size: many"), HasSubstr("integer"));
   EXPECT_THAT(check("spec: {size: 10}"), HasSubstr("size"));
   EXPECT_THAT(check("spec: {size: 0}"), HasSubstr("size"));
@@ -100,11 +100,11 @@ TEST(CustomSchema, UnknownFieldsAreNamedWithWhatWasMeant) {
   EXPECT_THAT(check("spec: {size: 1}\nextra: 1"), HasSubstr("extra"));
 }
 
-// No definition describes the metadata, but the server does.
+// No CRD describes the metadata, but the server does.
 TEST(CustomSchema, UnknownFieldsOfTheMetadataToo) {
   const auto with_metadata = [](std::string_view metadata) {
     std::vector<DesiredObject> objects{
-        object(kDefinition, "crd.yaml"),
+        object(kCrd, "crd.yaml"),
         object(
             fmt::format(
                 "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\n  {}\nspec: {{size: 1}}\n",
@@ -132,7 +132,7 @@ TEST(CustomSchema, AllIsNamedAtOnce) {
   EXPECT_THAT(words, HasSubstr("other"));
 }
 
-TEST(CustomSchema, AVersionThatTheDefinitionDoesNotHave) {
+TEST(CustomSchema, AVersionThatTheCrdDoesNotHave) {
   EXPECT_THAT(check("spec: {size: 1}", "v2"), HasSubstr("has no version v2"));
 }
 
@@ -147,7 +147,7 @@ TEST(CustomSchema, ANullThatIsNotAllowedIsAsIfItWereNotThere) {
   EXPECT_EQ(check("spec: {size: 1, map: {a: null}}"), "ok");
   EXPECT_EQ(check("spec: {size: 1, free: {any: null}}"), "ok");
   std::vector<DesiredObject> objects{
-      object(kDefinition, "crd.yaml"),
+      object(kCrd, "crd.yaml"),
       object("{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {size: 1, name: null, "
              "maybe: "
              "null, mode: null, free: {a: null}, map: {a: null, b: c}, list: [{key: null}]}}",
@@ -171,7 +171,7 @@ TEST(CustomSchema, ItemsOfOneKeyAreFound) {
 TEST(CustomSchema, WhatAWebhookMayFillInIsNotMissed) {
   const auto with = [](std::string_view configuration, std::string_view spec) {
     std::vector<DesiredObject> objects{
-        object(kDefinition, "crd.yaml"),
+        object(kCrd, "crd.yaml"),
         object(fmt::format("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\n{}\n", spec),
                "w.yaml"),
         object(configuration, "webhook.yaml")};
@@ -211,7 +211,7 @@ TEST(CustomSchema, WhatAWebhookMayFillInIsNotMissed) {
 
 TEST(CustomSchema, WhatTheClustersWebhooksMayFillInIsNotMissedAndWhoMayNotSeeThemAsksTheServer) {
   std::vector<DesiredObject> objects{
-      object(kDefinition, "crd.yaml"),
+      object(kCrd, "crd.yaml"),
       object("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {mode: slow}\n",
              "w.yaml")};
   objects[1].resource.resource = "widgets";

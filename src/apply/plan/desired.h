@@ -1,6 +1,6 @@
 #pragma once
 // From rendered objects to what a release wants in the cluster: kinds resolved, namespaces filled in,
-// ownership marks added, identities unique. Nothing is written here; the only requests are discovery's.
+// ownership labels added, identities unique. Nothing is written here; the only requests are discovery's.
 
 #include <map>
 #include <optional>
@@ -49,7 +49,7 @@ Status check_rendered(const RenderedObject& rendered);
 /// Adds kPartOfLabel, kReleaseAnnotation and kNameLabel, fills in `release.ns` for namespaced objects, and
 /// puts a Secret's stringData into its data (the server does the same, but can't compare it). Leaves out
 /// fields that only servers write, and the namespace of a cluster-scoped object (DesiredObject::left_out).
-/// Doesn't sort: the order of the package stays. Invalid, with file and line: one of our marks set by the
+/// Doesn't sort: the order of the package stays. Invalid, with file and line: one of our labels set by the
 /// package; two objects with one identity (both places are named). NotFound: a kind that neither the cluster
 /// nor the release defines. Objects that an APIService of the release will serve keep the namespace that the
 /// package wrote, or none: place_of() fills it in.

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "apimachinery/conditions.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 
 namespace mist::apply {
@@ -230,7 +230,7 @@ bool is_in_crds(std::string_view file) {
   }
 }
 
-bool is_chart_definition(const RenderedObject& rendered) {
+bool is_chart_crd(const RenderedObject& rendered) {
   return rendered.object.gvk().group_kind() == apimachinery::kCustomResourceDefinition &&
          is_in_crds(rendered.file);
 }

@@ -69,7 +69,7 @@ Readiness hook_state(const encoding::Value& live);
 /// True for a file of the crds/ of a chart or subchart, by Helm's name for it: NAME(/charts/NAME)*/crds/….
 /// Helm's rules for these don't hold for templates, whatever their directory is called.
 bool is_in_crds(std::string_view file);
-/// True for a definition from a chart's crds/, which comes before everything else.
-bool is_chart_definition(const RenderedObject& rendered);
+/// True for a CRD from a chart's crds/, which comes before everything else.
+bool is_chart_crd(const RenderedObject& rendered);
 
 }  // namespace mist::apply

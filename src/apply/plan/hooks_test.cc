@@ -5,7 +5,7 @@
 namespace mist::apply {
 namespace {
 
-TEST(ChartDefinitions, AreThoseOfTheChartsCrdsAlone) {
+TEST(ChartCrds, AreThoseOfTheChartsCrdsAlone) {
   for (const std::string_view file :
        {"shop/crds/a.yaml", "shop/crds/more/a.yaml", "shop/charts/db/crds/a.yaml",
         "shop/charts/db/charts/user/crds/a.yaml", "shop/charts/crds/crds/a.yaml", "crds/crds/a.yaml",

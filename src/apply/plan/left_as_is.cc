@@ -6,43 +6,43 @@
 #include "apply/plan/settle.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
-#include "kube/definitions.h"
+#include "kube/crds.h"
 
 namespace mist::apply {
 
 namespace {
 
-// Of the definitions that stay as they are, by their kind: the versions that they serve, and their name.
-struct LeftDefinition {
+// Of the CRDs that stay as they are, by their kind: the versions that they serve, and their name.
+struct LeftCrd {
   std::string name;
   std::vector<std::string> served;
 };
 
-std::map<GroupKind, LeftDefinition> left_definitions(const Plan& plan, const LiveState& live) {
-  std::map<GroupKind, LeftDefinition> left;
+std::map<GroupKind, LeftCrd> left_crds(const Plan& plan, const LiveState& live) {
+  std::map<GroupKind, LeftCrd> left;
   for (const PlannedAction& action : plan.writes) {
     const auto there = live.find(action.key);
     if (!action.recorded.left || action.key.group_kind != apimachinery::kCustomResourceDefinition ||
         there == live.end())
       continue;
     left.emplace(apimachinery::defined_kind(there->second.value),
-                 LeftDefinition{action.key.name, kube::served_versions(there->second.value)});
+                 LeftCrd{action.key.name, kube::served_versions(there->second.value)});
   }
   return left;
 }
 
-// Written in a version that only the recorded definition serves, they would be met by a 404.
+// Written in a version that only the recorded CRD serves, they would be met by a 404.
 void leave_unserved(Plan& plan, const LiveState& live) {
-  const std::map<GroupKind, LeftDefinition> definitions = left_definitions(plan, live);
+  const std::map<GroupKind, LeftCrd> crds = left_crds(plan, live);
   for (PlannedAction& action : plan.writes) {
-    const auto definition = definitions.find(action.key.group_kind);
-    if (definition == definitions.end() || plan.is_hook(action)) continue;
+    const auto crd = crds.find(action.key.group_kind);
+    if (crd == crds.end() || plan.is_hook(action)) continue;
     const std::string_view version =
         plan.desired[action.desired].rendered.object.value().string_at("apiVersion");
-    const auto& served = definition->second.served;
+    const auto& served = crd->second.served;
     if (std::ranges::find(served, version.substr(version.find('/') + 1)) != served.end()) continue;
     leave(action, fmt::format("{} is not served: CustomResourceDefinition {} is left as it is", version,
-                              definition->second.name));
+                              crd->second.name));
   }
 }
 

@@ -9,11 +9,11 @@
 #include "apimachinery/built_in_groups.h"
 #include "apply/execute/conversion.h"
 #include "apply/fields/forgotten_owners.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/parallel.h"
 #include "kube/api_down.h"
 #include "kube/api_failure.h"
-#include "kube/definitions.h"
+#include "kube/crds.h"
 
 namespace mist::apply {
 
@@ -116,7 +116,7 @@ class Observer {
   // An object that is stored in another version needs no conversion there. Its fields can't be compared with
   // those of the wanted version, but its owner can be seen.
   Status see_unconverted(const ResourcePlace& place, const ConversionWebhook& webhook, Error failure) {
-    const Unconverted unconverted{webhook.definition, conversion_words(webhook, failure),
+    const Unconverted unconverted{webhook.crd, conversion_words(webhook, failure),
                                   conversion_hint(client_, webhook)};
     for (const std::string& version : webhook.versions) {
       if (version == place.resource.gvk.version) continue;
@@ -248,29 +248,29 @@ class Observer {
   LiveState state_;  // guarded by mutex_
 };
 
-// The definition of a kind that serves none of its versions. Nullopt: there is none, or definitions can't be
+// The CRD of a kind that serves none of its versions. Nullopt: there is none, or CRDs can't be
 // read. The kind doesn't tell its plural, which is in the name: only names are asked for of all of them.
-std::optional<std::string> unserving_definition(kube::Client& client, const GroupKind& kind,
-                                                const Context& context) {
+std::optional<std::string> unserving_crd(kube::Client& client, const GroupKind& kind,
+                                         const Context& context) {
   if (apimachinery::is_built_in_group(kind.group)) return std::nullopt;
-  const auto names = client.list(kube::kDefinitions, {.metadata_only = true}, context);
+  const auto names = client.list(kube::kCrds, {.metadata_only = true}, context);
   if (!names.ok()) return std::nullopt;
   for (const Value& each : names->items) {
     std::string name(each.string_at({"metadata", "name"}));
     if (!name.ends_with("." + kind.group) || apimachinery::is_terminating(each)) continue;
-    const auto whole = client.get({kube::kDefinitions, "", name}, context);
+    const auto whole = client.get({kube::kCrds, "", name}, context);
     if (whole.ok() && apimachinery::defined_kind(*whole) == kind)
       return kube::served_versions(*whole).empty() ? std::optional(name) : std::nullopt;
   }
   return std::nullopt;
 }
 
-Error unserved(const kube::Client& client, const GroupKind& kind, const std::string& definition) {
-  return error(ErrorKind::Invalid, "{} serves no version of {}, so nothing is known of its objects",
-               definition, kind.kind)
-      .with_detail(UnservedDefinition{definition})
+Error unserved(const kube::Client& client, const GroupKind& kind, const std::string& crd) {
+  return error(ErrorKind::Invalid, "{} serves no version of {}, so nothing is known of its objects", crd,
+               kind.kind)
+      .with_detail(UnservedCrd{crd})
       .with_hint(fmt::format("let it serve one again ({}): what is stored is still there",
-                             client.kubectl() + " edit crd " + definition));
+                             client.kubectl() + " edit crd " + crd));
 }
 
 }  // namespace
@@ -285,7 +285,7 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
     if (auto other = client.resource_for(item.key.group_kind, "", context); other.ok())
       found = std::move(other);
   }
-  // Under a definition of another scope, which took the place of its own, it can't be, unless it was written
+  // Under a CRD of another scope, which took the place of its own, it can't be, unless it was written
   // under that one and recorded as if under the old: its uid tells.
   if (found.ok() && found->namespaced == item.key.ns.empty()) {
     if (found->namespaced || item.uid.empty()) return std::optional<ResourceInfo>();
@@ -296,8 +296,8 @@ Result<std::optional<ResourceInfo>> resource_of(kube::Client& client, const Inve
   }
   if (found.ok()) return std::optional<ResourceInfo>(*std::move(found));
   if (found.error().kind != ErrorKind::NotFound) return std::move(found).error();
-  if (const auto definition = unserving_definition(client, item.key.group_kind, context))
-    return unserved(client, item.key.group_kind, *definition);
+  if (const auto crd = unserving_crd(client, item.key.group_kind, context))
+    return unserved(client, item.key.group_kind, *crd);
   return std::optional<ResourceInfo>();
 }
 
@@ -384,10 +384,10 @@ Result<LiveState> observe(kube::Client& client, const Owner& release,
     const Result<std::optional<ResourceInfo>>& resource = found->second;
     if (!resource.ok()) {
       Error failure = resource.error();
-      if (const auto* definition = failure.detail<UnservedDefinition>()) {
+      if (const auto* crd = failure.detail<UnservedCrd>()) {
         if (options.unconverted != nullptr)
           options.unconverted->emplace(item.key,
-                                       Unconverted{definition->name, failure.message, failure.hint, false});
+                                       Unconverted{crd->name, failure.message, failure.hint, false});
         else if (options.unreachable != nullptr)
           options.unreachable->emplace(item.key, failure.message);
         else

@@ -23,8 +23,7 @@ using LiveState = std::map<ObjectKey, LiveObject>;
 
 /// Why an object can't be read in the wanted version.
 struct Unconverted {
-  std::string
-      definition;      ///< name of the CustomResourceDefinition whose webhook fails, or that serves nothing
+  std::string crd;     ///< name of the CustomResourceDefinition whose webhook fails, or that serves nothing
   std::string words;   ///< conversion_words()
   std::string hint;    ///< conversion_hint()
   bool served = true;  ///< false: no version of the kind is, whatever converts it
@@ -55,14 +54,14 @@ Result<LiveState> observe(kube::Client& client, const Owner& release,
                           const std::vector<DesiredObject>& desired, const std::vector<InventoryItem>& owned,
                           const Context& context, const ObserveOptions& options = {});
 
-/// After a definition has changed, the server's discovery and the kinds that it serves agree a moment later:
+/// After a CRD has changed, the server's discovery and the kinds that it serves agree a moment later:
 /// so often, and with that pause, discovery is asked about a kind that isn't served as it said.
 inline constexpr int kTriesToAgree = 10;
 inline constexpr auto kPauseToAgree = std::chrono::milliseconds(100);
 
-/// The fact of an error of resource_of(): a definition has the kind and serves no version of it, so its
+/// The fact of an error of resource_of(): a CRD has the kind and serves no version of it, so its
 /// objects are there and nothing can be known of them.
-struct UnservedDefinition {
+struct UnservedCrd {
   std::string name;
 };
 

@@ -1,5 +1,5 @@
 #include "apply/plan/observe.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

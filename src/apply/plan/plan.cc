@@ -5,15 +5,15 @@
 
 #include "apply/fields/field_place.h"
 #include "apply/fields/forgotten_owners.h"
-#include "apply/marks.h"
 #include "apply/order/order.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 
 namespace mist::apply {
 
 std::string version_label_path() { return fmt::format(".metadata.labels[\"{}\"]", kVersionLabel); }
 
-Marks marks_of(const Value& live) {
+LiveOwner live_owner_of(const Value& live) {
   return {std::string(apply_set_of(live)),
           std::string(live.string_at({"metadata", "annotations", kReleaseAnnotation}))};
 }
@@ -76,7 +76,7 @@ std::string_view hook_kept_because(const ObjectKey& key, const Value& hook, cons
 }
 
 bool hook_may_go(const PlannedAction& action, const DesiredObject& hook) {
-  // Definitions and namespaces hold what others made, and an adopted object was there before its hook.
+  // CRDs and namespaces hold what others made, and an adopted object was there before its hook.
   return !action.recorded.adopted &&
          hook_kept_because(action.key, hook.rendered.object.value(), {.delete_pvcs = true}).empty();
 }
@@ -119,7 +119,7 @@ Error same_object_error(const Plan& plan, const PlannedAction& first, const Plan
   return failure;
 }
 
-void follow_replaced_definitions(Plan& plan) {
+void follow_replaced_crds(Plan& plan) {
   const std::set<GroupKind> replaced = kinds_defined_by(plan, ActionKind::Replace);
   for (PlannedAction& action : plan.writes) {
     if (!replaced.contains(action.key.group_kind)) continue;
@@ -128,7 +128,7 @@ void follow_replaced_definitions(Plan& plan) {
         action.kind != ActionKind::Adopt)
       continue;
     action.kind = ActionKind::Create;
-    action.reason = "its definition is replaced, which deletes it";
+    action.reason = "its CRD is replaced, which deletes it";
     action.recorded.revision = plan.revision;
     action.adopting = action.recorded.adopted = action.ask = false;
     action.uid.clear();

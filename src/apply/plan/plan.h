@@ -43,12 +43,12 @@ enum class ConflictCause : std::uint8_t {
 };
 
 /// The owner of a live object.
-struct Marks {
+struct LiveOwner {
   std::string part_of = {};  ///< the label; empty: none
   std::string release = {};  ///< the annotation; empty: none
-  friend bool operator==(const Marks&, const Marks&) = default;
+  friend bool operator==(const LiveOwner&, const LiveOwner&) = default;
 };
-Marks marks_of(const Value& live);
+LiveOwner live_owner_of(const Value& live);
 
 /// Why something can't be done as it is planned, or may not be.
 struct PlanRefusal {
@@ -64,10 +64,10 @@ struct PlanRefusal {
 /// The object as the look found it.
 struct SeenObject {
   std::string resource_version = {};  ///< empty: it was not looked at
-  /// Of what there is without our label: the version at which it has `marks`. Another release may want it
+  /// Of what there is without our label: the version at which it has `owner`. Another release may want it
   /// too.
   std::string version = {};
-  Marks marks = {};
+  LiveOwner owner = {};
   bool unreadable = false;  ///< it can't be read now: what is there of it is as recorded
   bool finished = false;    ///< of unchanged Jobs: they have ended and are gone (finished_job.h)
   bool failed = false;      ///< of Jobs that are there: they have ended, and not well
@@ -146,7 +146,7 @@ struct PlanRules {
   AllowedChanges allowed = {};
   /// By revisions that never were deployed, or are gone back over: it stays as well.
   std::set<ObjectKey> adopted_in_vain = {};
-  /// An object of these with our marks was left by an earlier life of the release: it is adopted.
+  /// An object of these with our ownership labels was left by an earlier life of the release: it is adopted.
   std::set<ObjectKey> hooks_never_run = {};
   std::string kubectl = "kubectl";  ///< in hints: kube::Client::kubectl()
   bool read_only = false;  ///< nothing is to be written: who may not write is shown the plan all the same
@@ -197,9 +197,9 @@ Error same_object_error(const Plan& plan, const PlannedAction& first, const Plan
 /// The kinds of the CustomResourceDefinitions with which the plan does that.
 std::set<GroupKind> kinds_defined_by(const Plan& plan, ActionKind planned);
 
-/// Replacing a definition deletes every object of its kind: those of the plan are recreated. To be called
+/// Replacing a CRD deletes every object of its kind: those of the plan are recreated. To be called
 /// when it is known what is replaced, after settle().
-void follow_replaced_definitions(Plan& plan);
+void follow_replaced_crds(Plan& plan);
 
 /// Where a planned object is on a server that serves its kind as `served`. An object of a late kind that
 /// names no namespace and turns out to need one is in the release's.
@@ -230,7 +230,7 @@ std::string difference_words(const std::vector<FieldDifference>& differences);
 std::string transfer_words(const PlannedAction& action);
 
 inline constexpr std::string_view kForceHint =
-    "leave these fields to who owns them, or take them with --force-conflicts";
+    "leave these fields to their owners, or take them with --force-conflicts";
 
 /// The detail of a Conflict: whose objects are in the way.
 struct OtherOwners {

@@ -8,10 +8,10 @@
 #include "apply/fields/immutable.h"
 #include "apply/fields/server_made.h"
 #include "apply/fields/unowned_empty.h"
-#include "apply/marks.h"
 #include "apply/plan/admission_change.h"
 #include "apply/plan/finished_job.h"
 #include "apply/plan/hooks.h"
+#include "apply/reserved_metadata.h"
 #include "base/some_of.h"
 #include "base/text.h"
 
@@ -21,7 +21,7 @@ namespace {
 // As helm's `install` and `upgrade` mark what they make, but for hooks.
 constexpr std::string_view kHelmRelease = "meta.helm.sh/release-name";
 
-// The owner of a live object, by its marks.
+// The owner of a live object, by its ownership labels.
 enum class Whose : std::uint8_t { Ours, Nobodys, Anothers };
 
 class Planner {
@@ -83,7 +83,7 @@ class Planner {
     if (item == nullptr) item = owned_under_another_group(action.uid);
     if (apply_set_of(there) != part_of_) {
       action.live.version = there.string_at({"metadata", "resourceVersion"});
-      action.live.marks = marks_of(there);
+      action.live.owner = live_owner_of(there);
     }
     if (object.hook)
       run_hook(action, object, live->second, item);
@@ -182,7 +182,7 @@ class Planner {
     return item.adopted && (rules_.allowed.keep_adopted || rules_.adopted_in_vain.contains(item.key));
   }
 
-  // No run of this life of the release began it: what carries our marks is of an earlier one.
+  // No run of this life of the release began it: what carries our labels is of an earlier one.
   bool has_never_run(const InventoryItem& hook) const {
     return is_only_named(hook) && rules_.hooks_never_run.contains(hook.key);
   }
@@ -281,7 +281,7 @@ class Planner {
           fmt::format("{}, begun by v{}, which this finishes", object.hook->words, action.recorded.revision);
       return;
     }
-    // Data that no run of this release is known to have made: keys, passwords. With our marks, an earlier
+    // Data that no run of this release is known to have made: keys, passwords. With our labels, an earlier
     // life of the release left it.
     const bool from_before = !is_ours || item == nullptr || is_only_named(*item) || item->adopted;
     if ((from_before && !hook_ends(object.key.group_kind)) ||
@@ -319,7 +319,7 @@ class Planner {
     }
     if (is_ours) {
       // An object that no record names, or of a hook that never ran, was left by an earlier life of the
-      // release: a claim, a definition, a Secret.
+      // release: a claim, a CRD, a Secret.
       const bool left_before = item == nullptr || has_never_run(*item);
       action.recorded.adopted = left_before || item->adopted;
       action.recorded.fields_taken =
@@ -371,7 +371,7 @@ class Planner {
     return true;
   }
 
-  // An object that was adopted and given back since (action/deploy/adopted.h) is nobody's: its marks are
+  // An object that was adopted and given back since (action/deploy/adopted.h) is nobody's: its labels are
   // gone, and nothing in it is ours. If it is wanted again, it is adopted again.
   bool was_given_back(const PlannedAction& action, const Value& there, Whose owner) const {
     return action.recorded.adopted && owner == Whose::Nobodys &&
@@ -630,7 +630,7 @@ Result<Plan> make_plan(const Owner& owner, std::vector<DesiredObject> desired,
     if (!removal || (!removal->uid.empty() && !uids.insert(removal->uid).second)) continue;
     plan.removals.push_back(*std::move(removal));
   }
-  // Discovery may still know what a definition defined before it was deleted.
+  // Discovery may still know what a CRD defined before it was deleted.
   const std::set<GroupKind> arriving = kinds_defined_by(plan, ActionKind::Create);
   for (PlannedAction& action : plan.writes) action.late |= arriving.contains(action.key.group_kind);
   MIST_TRY(plan.order, order_of(plan));

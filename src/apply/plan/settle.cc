@@ -5,11 +5,11 @@
 
 #include "apply/fields/empty_first.h"
 #include "apply/fields/server_made.h"
-#include "apply/marks.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/admission_judges.h"
 #include "apply/plan/asking.h"
 #include "apply/plan/refusal.h"
+#include "apply/reserved_metadata.h"
 #include "base/cut_text.h"
 #include "base/one_line.h"
 #include "base/parallel.h"
@@ -300,8 +300,8 @@ class Settler {
   void accepted(PlannedAction& action, const DesiredObject& desired, const LiveObject& live,
                 const Value& after) const {
     const bool applies_status = desired.rendered.object.value().find("status") != nullptr;
-    // Admission may take our marks away: then the object is not ours, however equal, and the write says so.
-    const bool marked = marks_of(after) == marks_of(desired.rendered.object.value());
+    // Admission may take our labels away: then the object is not ours, however equal, and the write says so.
+    const bool marked = live_owner_of(after) == live_owner_of(desired.rendered.object.value());
     if (!action.adopting && live.whole && marked &&
         same_object(live.value, after, kVersionLabel,
                     applies_status ? StatusOf::Applied : StatusOf::Controllers)) {
@@ -338,7 +338,7 @@ class Settler {
       return;
     }
     if (failure.kind != ErrorKind::Invalid) return;
-    // An object that the server would refuse anew must not be deleted to be recreated.
+    // An object that the server would refuse again must not be deleted to be recreated.
     const bool replaceable = !kube::is_invalid_anyway(failure);
     if (replaceable &&
         (action.refusal.cause == ConflictCause::Immutable || action.kind == ActionKind::Replace)) {
@@ -505,7 +505,7 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
                 }).in("while the server was asked what it would change"));
   MIST_TRY_VOID(put_gates_first(client, plan, live, context));
   leave_to_the_order(plan);
-  follow_replaced_definitions(plan);
+  follow_replaced_crds(plan);
   return {};
 }
 

@@ -15,7 +15,7 @@ namespace mist::apply {
 /// Whether the outcome of this action is for the server to say.
 bool needs_the_server(const PlannedAction& action);
 
-/// The kinds whose definitions this plan changes: the server judges their objects by the definition that it
+/// The kinds whose CRDs this plan changes: the server judges their objects by the CRD that it
 /// has now, so that its refusal says nothing.
 std::set<GroupKind> redefined_kinds(const Plan& plan);
 

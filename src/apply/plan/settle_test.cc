@@ -8,7 +8,7 @@
 #include "http/transport.h"
 #include "kube/api_failure.h"
 #include "testing/api_refusal.h"
-#include "testing/definition.h"
+#include "testing/crd.h"
 #include "testing/plan_of.h"
 
 namespace mist::apply {
@@ -18,10 +18,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(RedefinedKinds, AreThoseWhoseDefinitionsAreWritten) {
+TEST(RedefinedKinds, AreThoseWhoseCrdsAreWritten) {
   testing::FakeCluster cluster;
   Plan plan = testing::plan_of(cluster, {"default", "web"},
-                               testing::definition_yaml("Tally", "tallies") +
+                               testing::crd_yaml("Tally", "tallies") +
                                    "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: plain}}\n");
   EXPECT_THAT(redefined_kinds(plan), ElementsAre(GroupKind{"example.com", "Tally"}));
   for (PlannedAction& action : plan.writes) action.kind = ActionKind::Unchanged;

@@ -15,7 +15,7 @@ namespace mist::apply {
 inline constexpr std::string_view kTestAnnotation = "mistletoe.dev/test";
 
 /// Takes the tests out of rendered objects, each part in its order. Invalid, with file and line: another
-/// value of the annotation, one of our marks on a test, waiting annotations that can't be read.
+/// value of the annotation, one of our labels on a test, waiting annotations that can't be read.
 Result<std::vector<RenderedObject>> take_tests(std::vector<RenderedObject>& objects);
 
 /// The owner of a release's applied tests: "shop/web.test". No release has a dot in its name.

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "apimachinery/conditions.h"
-#include "apply/marks.h"
 #include "apply/plan/finished_job.h"
 #include "apply/plan/hooks.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/earlier_failure.h"
 #include "apply/wait/object_waits.h"
 #include "apply/wait/readiness.h"
@@ -22,7 +22,7 @@ using graph::Node;
 
 namespace {
 
-// A definition that isn't established after this long never will be; the caller's limit may be shorter.
+// A CRD that isn't established after this long never will be; the caller's limit may be shorter.
 constexpr Duration kEstablishedLimit = std::chrono::seconds(60);
 
 Readiness available(const Value& service) {
@@ -86,7 +86,7 @@ RunOrder run_order(const Plan& plan) {
       run.graph.add(edge);
       continue;
     }
-    // Declared edges and those of definitions end at objects; those of hooks may end at a barrier, and hold
+    // Declared edges and those of CRDs end at objects; those of hooks may end at a barrier, and hold
     // also if what comes after needs no change: a hook is there to be run.
     const PlannedAction* const after = edge.after < plan.writes.size() ? &plan.writes[edge.after] : nullptr;
     const bool served = (predicate == EdgePredicate::Established || predicate == EdgePredicate::Available) &&

@@ -26,7 +26,7 @@ struct EdgeWait {
 
 /// A plan's order with its waits: nodes [0, plan.order.graph.size()) as there, then one for each of `waits`.
 /// Objects that won't be written wait for nothing but hooks, and a kind that is served already needs no
-/// waiting for its definition.
+/// waiting for its CRD.
 struct RunOrder {
   graph::SequenceGraph graph{0};
   std::size_t first_wait = 0;
@@ -37,8 +37,7 @@ struct RunOrder {
 RunOrder run_order(const Plan& plan);
 
 struct EdgeWaitOptions {
-  Duration limit =
-      std::chrono::minutes(5);  ///< of each wait; definitions and API services get a minute at most
+  Duration limit = std::chrono::minutes(5);   ///< of each wait; CRDs and API services get a minute at most
   Duration pods_after = PodWatch::kPatience;  ///< what isn't as asked by then is explained by its Pods
 };
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "apply/execute/execute.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/object_waits.h"
 #include "testing/plan_of.h"
 
@@ -393,7 +393,7 @@ TEST_F(EdgeWaitTest, StoppingEndsEveryWait) {
   EXPECT_THAT(execution.failure->frames, ::testing::Not(Contains(HasSubstr("cut off"))));
 }
 
-TEST_F(EdgeWaitTest, DefinitionsAreAwaitedByOneWatchAndOnlyWhenTheirKindIsNew) {
+TEST_F(EdgeWaitTest, CrdsAreAwaitedByOneWatchAndOnlyWhenTheirKindIsNew) {
   const std::string yaml = R"(
 {apiVersion: example.com/v1, kind: Widget, metadata: {name: one}}
 ---

@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <thread>
 
-#include "apply/marks.h"
 #include "apply/plan/finished_job.h"
+#include "apply/reserved_metadata.h"
 
 namespace mist::apply {
 namespace {

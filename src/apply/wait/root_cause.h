@@ -28,7 +28,7 @@ struct Unready {
   std::string detail;    ///< what readiness() said
 };
 
-/// Whether the logs of containers are read, too: nothing for who may not show them.
+/// Whether the logs of containers are read, too: nothing for callers that may not show them.
 enum class PodLogs : std::uint8_t { Read, Left };
 
 /// A tree with a child for each object (the first kObjectsLookedInto are looked into). `subject` names the
@@ -53,8 +53,9 @@ std::string with_remedy(std::string hint, const Diagnosis& whole);
 /// One line for an object's part of the tree: "Deployment shop/api: 0 of 1 replicas are available: container
 /// main of Pod shop/api-x: CrashLoopBackOff: …". Pure.
 std::string in_one_line(const Diagnosis& object);
-/// The same without the object itself, for who has named it, and with the first remedy in front: "container
-/// main: ImagePullBackOff: …". Of nothing that is to blame: what could not be read; empty: nothing. Pure.
+/// The same without the object itself, for callers that have named it, and with the first remedy in front:
+/// "container main: ImagePullBackOff: …". Of nothing that is to blame: what could not be read; empty:
+/// nothing. Pure.
 std::string cause_in_one_line(const Diagnosis& object);
 
 }  // namespace mist::apply

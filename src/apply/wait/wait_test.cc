@@ -1,5 +1,5 @@
 #include "apply/wait/wait.h"
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "apply/wait/object_waits.h"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "action/recover/recover.h"
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/parse/flags.h"

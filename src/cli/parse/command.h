@@ -101,7 +101,7 @@ struct Example {
 using Handler = Result<ExitCode> (*)(const Invocation&, Machine&);
 
 /// How much a command needs to know of a cluster. All commands take the flags that say it, since they may
-/// stand before the command's name; the short help of others leaves them out.
+/// precede the command's name; the short help of others leaves them out.
 enum class ClusterUse : std::uint8_t { Whole, Namespace, None };
 
 struct Command {

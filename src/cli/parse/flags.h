@@ -1,6 +1,6 @@
 #pragma once
 // Flags that several commands share. A name or letter takes a value in all commands or in none
-// (commands_test.cc checks it): that is what lets flags stand before the command's name.
+// (commands_test.cc checks it): that is what lets flags precede the command's name.
 
 #include <array>
 

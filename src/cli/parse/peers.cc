@@ -42,7 +42,7 @@ constexpr PeerVerb kVerbs[] = {
     {Peer::Helm, "show all", "CHART", "inspect package CHART"},
     {Peer::Helm, "show readme", "CHART", "inspect package CHART", "the README stays in the chart"},
     {Peer::Helm, "show crds", "CHART", "generate NAME -p CHART -o helm --include-crds",
-     "they stand before the other objects"},
+     "they come before the other objects"},
     {Peer::Helm, "show", "CHART", "inspect package CHART"},
     {Peer::Helm, "inspect values", "CHART", "inspect package CHART --only values"},
     {Peer::Helm, "inspect chart", "CHART", "inspect package CHART"},

@@ -1,7 +1,7 @@
-#include "action/deploy/definitions.h"
+#include "action/deploy/crds.h"
 
 #include "apimachinery/managed_fields.h"
-#include "apply/plan/definition_change.h"
+#include "apply/plan/crd_change.h"
 #include "base/text.h"
 
 namespace mist::action {
@@ -37,8 +37,8 @@ Result<std::string> user_of(const Environment& environment, const GroupKind& kin
 
 }  // namespace
 
-Status check_definitions(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
-                         const Context& context) {
+Status check_crds(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
+                  const Context& context) {
   for (PlannedAction& action : plan.writes) {
     const bool changes = action.kind == apply::ActionKind::Update || action.kind == apply::ActionKind::Adopt;
     if (!changes || action.key.group_kind != apimachinery::kCustomResourceDefinition) continue;
@@ -53,7 +53,7 @@ Status check_definitions(const Environment& environment, apply::Plan& plan, cons
                                      .in(fmt::format("while looking who uses {}/{}", kind.group, version)));
       if (!user.empty()) users.emplace(version, std::move(user));
     }
-    std::vector<std::string> problems = apply::definition_problems(before, after, users);
+    std::vector<std::string> problems = apply::crd_problems(before, after, users);
     if (problems.empty()) continue;
     constexpr std::size_t kShown = 5;
     const std::size_t all = problems.size();

@@ -1,4 +1,4 @@
-#include "apply/plan/definition_change.h"
+#include "apply/plan/crd_change.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,15 +18,15 @@ std::string version(std::string_view name, std::string_view schema, bool served 
   return fmt::format("{{name: {}, served: {}, storage: true, schema: {{openAPIV3Schema: {}}}}}", name, served,
                      schema);
 }
-Value definition(const std::string& versions, const std::string& stored = "v1") {
+Value crd(const std::string& versions, const std::string& stored = "v1") {
   return yaml(
       fmt::format("{{spec: {{versions: [{}]}}, status: {{storedVersions: [{}]}}}}", versions, stored));
 }
 std::vector<std::string> problems(std::string_view before, std::string_view after) {
-  return definition_problems(definition(version("v1", before)), definition(version("v1", after)), {});
+  return crd_problems(crd(version("v1", before)), crd(version("v1", after)), {});
 }
 
-TEST(DefinitionChange, WhatOnlyGrowsIsNoProblem) {
+TEST(CrdChange, WhatOnlyGrowsIsNoProblem) {
   EXPECT_THAT(problems("{type: object, properties: {a: {type: string}}}",
                        "{type: object, properties: {a: {type: string}, b: {type: integer}}}"),
               IsEmpty());
@@ -39,7 +39,7 @@ TEST(DefinitionChange, WhatOnlyGrowsIsNoProblem) {
               IsEmpty());
 }
 
-TEST(DefinitionChange, WhatNarrowsIsNamedByItsPath) {
+TEST(CrdChange, WhatNarrowsIsNamedByItsPath) {
   EXPECT_THAT(
       problems("{type: object, properties: {spec: {type: object, properties: {a: {type: string}, b: "
                "{type: array, items: {type: string}}}}}}",
@@ -52,23 +52,21 @@ TEST(DefinitionChange, WhatNarrowsIsNamedByItsPath) {
       ElementsAre("in v1, the object kept fields that its schema does not name, and keeps them no more"));
 }
 
-TEST(DefinitionChange, AVersionThatObjectsAreStoredInCanNotGo) {
-  const Value live =
-      definition(version("v1", "{type: object}") + ", " + version("v2", "{type: object}"), "v1, v2");
-  const Value wanted = definition(version("v2", "{type: object}"));
+TEST(CrdChange, AVersionThatObjectsAreStoredInCanNotGo) {
+  const Value live = crd(version("v1", "{type: object}") + ", " + version("v2", "{type: object}"), "v1, v2");
+  const Value wanted = crd(version("v2", "{type: object}"));
   EXPECT_THAT(unserved_versions(live, wanted), ElementsAre("v1"));
-  EXPECT_THAT(definition_problems(live, wanted, {}),
+  EXPECT_THAT(crd_problems(live, wanted, {}),
               ElementsAre("version v1 is removed, and objects may be stored in it (status.storedVersions)"));
 }
 
-TEST(DefinitionChange, AVersionThatSomebodyWritesCanNotGo) {
-  const Value live =
-      definition(version("v1", "{type: object}") + ", " + version("v2", "{type: object}"), "v2");
+TEST(CrdChange, AVersionThatSomebodyWritesCanNotGo) {
+  const Value live = crd(version("v1", "{type: object}") + ", " + version("v2", "{type: object}"), "v2");
   const Value wanted =
-      definition(version("v1", "{type: object}", false) + ", " + version("v2", "{type: object}"), "v2");
+      crd(version("v1", "{type: object}", false) + ", " + version("v2", "{type: object}"), "v2");
   EXPECT_THAT(unserved_versions(live, wanted), ElementsAre("v1"));
-  EXPECT_THAT(definition_problems(live, wanted, {}), IsEmpty());
-  EXPECT_THAT(definition_problems(live, wanted, {{"v1", "Thing shop/a"}}),
+  EXPECT_THAT(crd_problems(live, wanted, {}), IsEmpty());
+  EXPECT_THAT(crd_problems(live, wanted, {{"v1", "Thing shop/a"}}),
               ElementsAre("version v1 is no longer served, and Thing shop/a was last written in it"));
 }
 

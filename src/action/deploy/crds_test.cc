@@ -1,4 +1,4 @@
-#include "action/deploy/definitions.h"
+#include "action/deploy/crds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string definition(std::string_view field) {
+std::string crd(std::string_view field) {
   return fmt::format(
       "{{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {{name: "
       "things.example.com}}, spec: {{group: example.com, scope: Namespaced, names: {{kind: Thing, plural: "
@@ -25,7 +25,7 @@ std::string definition(std::string_view field) {
       field);
 }
 
-class DefinitionsTest : public ::testing::Test {
+class CrdsTest : public ::testing::Test {
  protected:
   Result<DeployReport> deploy_now(const std::string& crd, bool install, const DeployOptions& options = {},
                                   const std::string& engine = "helm",
@@ -44,10 +44,10 @@ class DefinitionsTest : public ::testing::Test {
                   install ? install_intent(render) : upgrade_intent(render), options, Context());
   }
 
-  /// A definition with that field, and a Thing that has it.
+  /// A CRD with that field, and a Thing that has it.
   static std::string with_thing(std::string_view field) {
     return fmt::format("{}\n---\n{{apiVersion: example.com/v1, kind: Thing, metadata: {{name: t}}, {}: x}}",
-                       definition(field), field);
+                       crd(field), field);
   }
 
   /// The server refuses the first `times` writes of Things.
@@ -59,7 +59,7 @@ class DefinitionsTest : public ::testing::Test {
     });
   }
 
-  bool has_definition() {
+  bool has_crd() {
     return cluster.has("CustomResourceDefinition.apiextensions.k8s.io", "", "things.example.com");
   }
 
@@ -71,60 +71,59 @@ class DefinitionsTest : public ::testing::Test {
   int thing_writes = 0;
 };
 
-TEST_F(DefinitionsTest, AChangeThatNarrowsIsRefusedUnlessItIsForced) {
-  ASSERT_TRUE(deploy_now(definition("size"), true).ok());
-  const auto refused = deploy_now(definition("color"), false);
+TEST_F(CrdsTest, AChangeThatNarrowsIsRefusedUnlessItIsForced) {
+  ASSERT_TRUE(deploy_now(crd("size"), true).ok());
+  const auto refused = deploy_now(crd("color"), false);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(refused.error().to_line(), HasSubstr("in v1, .size is removed"));
   EXPECT_THAT(refused.error().hint, HasSubstr("--force-crds"));
-  const auto forced = deploy_now(definition("color"), false, {.force_crds = true});
+  const auto forced = deploy_now(crd("color"), false, {.force_crds = true});
   EXPECT_TRUE(forced.ok()) << forced.error().to_line();
 }
 
-TEST_F(DefinitionsTest, OfOtherPackagesTheyAreTheirAuthorsBusiness) {
-  ASSERT_TRUE(deploy_now(definition("size"), true, {}, "").ok());
-  EXPECT_TRUE(deploy_now(definition("color"), false, {}, "").ok());
+TEST_F(CrdsTest, OfOtherPackagesTheyAreTheirAuthorsBusiness) {
+  ASSERT_TRUE(deploy_now(crd("size"), true, {}, "").ok());
+  EXPECT_TRUE(deploy_now(crd("color"), false, {}, "").ok());
 }
 
-TEST_F(DefinitionsTest, SkipCrdsLeavesThemAsTheyAre) {
-  ASSERT_TRUE(deploy_now(definition("size"), true, {.skip_crds = true}).ok());
-  EXPECT_FALSE(has_definition());
+TEST_F(CrdsTest, SkipCrdsLeavesThemAsTheyAre) {
+  ASSERT_TRUE(deploy_now(crd("size"), true, {.skip_crds = true}).ok());
+  EXPECT_FALSE(has_crd());
   EXPECT_TRUE(cluster.has("ConfigMap", "default", "a"));
-  ASSERT_TRUE(deploy_now(definition("size"), false).ok());
-  ASSERT_TRUE(deploy_now(definition("color"), false, {.skip_crds = true}).ok());
-  EXPECT_TRUE(has_definition());
+  ASSERT_TRUE(deploy_now(crd("size"), false).ok());
+  ASSERT_TRUE(deploy_now(crd("color"), false, {.skip_crds = true}).ok());
+  EXPECT_TRUE(has_crd());
 }
 
-TEST_F(DefinitionsTest, SkipCrdsAppliesThoseOfTemplates) {
+TEST_F(CrdsTest, SkipCrdsAppliesThoseOfTemplates) {
   ASSERT_TRUE(
-      deploy_now(definition("size"), true, {.skip_crds = true}, "helm", "chart/templates/crds/thing.yaml")
-          .ok());
-  EXPECT_TRUE(has_definition());
+      deploy_now(crd("size"), true, {.skip_crds = true}, "helm", "chart/templates/crds/thing.yaml").ok());
+  EXPECT_TRUE(has_crd());
 }
 
-TEST_F(DefinitionsTest, SkipCrdsWinsOverDeleteCrds) {
-  ASSERT_TRUE(deploy_now(definition("size"), true).ok());
-  const auto upgraded = deploy_now(definition("color"), false,
-                                   {.allowed = {.prune = {.delete_crds = true}}, .skip_crds = true});
+TEST_F(CrdsTest, SkipCrdsWinsOverDeleteCrds) {
+  ASSERT_TRUE(deploy_now(crd("size"), true).ok());
+  const auto upgraded =
+      deploy_now(crd("color"), false, {.allowed = {.prune = {.delete_crds = true}}, .skip_crds = true});
   ASSERT_TRUE(upgraded.ok()) << upgraded.error().to_line();
-  EXPECT_TRUE(has_definition());
+  EXPECT_TRUE(has_crd());
   ASSERT_EQ(upgraded->plan.removals.size(), 1u);
   EXPECT_THAT(upgraded->plan.removals[0].reason, HasSubstr("--skip-crds"));
   // A run that finishes that revision's work, or goes back to it, leaves the CRD too.
-  ASSERT_TRUE(deploy_now(definition("size"), false).ok());
+  ASSERT_TRUE(deploy_now(crd("size"), false).ok());
   const Environment with_sink{cluster, clock, random, events, "tester"};
   const auto back = deploy(with_sink, id, rollback_intent(with_sink, 1, Context()),
                            {.allowed = {.prune = {.delete_crds = true}}}, Context());
   ASSERT_TRUE(back.ok()) << back.error().to_line();
-  EXPECT_TRUE(has_definition());
+  EXPECT_TRUE(has_crd());
   // A CRD that the chart no longer has goes, if that is wanted.
   ASSERT_TRUE(deploy_now("", false, {.allowed = {.prune = {.delete_crds = true}}, .skip_crds = true}).ok());
-  EXPECT_FALSE(has_definition());
+  EXPECT_FALSE(has_crd());
 }
 
-// The server's handler of a kind learns of a change a moment after the definition was written.
-TEST_F(DefinitionsTest, WhatIsHeldAgainstTheDefinitionBeforeIsTriedAgain) {
+// The server's handler of a kind learns of a change a moment after the CRD was written.
+TEST_F(CrdsTest, WhatIsHeldAgainstTheCrdBeforeIsTriedAgain) {
   ASSERT_TRUE(deploy_now(with_thing("size"), true).ok());
   refuse_things(2);
   const auto upgraded = deploy_now(with_thing("color"), false, {.force_crds = true});
@@ -133,8 +132,8 @@ TEST_F(DefinitionsTest, WhatIsHeldAgainstTheDefinitionBeforeIsTriedAgain) {
   EXPECT_TRUE(cluster.find("Thing.example.com", "default", "t")->find("color") != nullptr);
 }
 
-TEST_F(DefinitionsTest, WhatIsRefusedByADefinitionThatStaysIsNotTriedAgain) {
-  ASSERT_TRUE(deploy_now(definition("size"), true).ok());
+TEST_F(CrdsTest, WhatIsRefusedByACrdThatStaysIsNotTriedAgain) {
+  ASSERT_TRUE(deploy_now(crd("size"), true).ok());
   refuse_things(1);
   EXPECT_FALSE(deploy_now(with_thing("size"), false).ok());
   EXPECT_EQ(thing_writes, 1);

@@ -1,4 +1,4 @@
-#include "apply/plan/definition_change.h"
+#include "apply/plan/crd_change.h"
 
 #include <algorithm>
 #include <set>
@@ -11,9 +11,9 @@ using encoding::Value;
 
 namespace {
 
-std::map<std::string, const Value*> versions_of(const Value& definition) {
+std::map<std::string, const Value*> versions_of(const Value& crd) {
   std::map<std::string, const Value*> versions;
-  const Value* list = definition.at_path({"spec", "versions"});
+  const Value* list = crd.at_path({"spec", "versions"});
   if (list == nullptr || !list->is_array()) return versions;
   for (const Value& version : list->as_array()) versions.emplace(version.string_at("name"), &version);
   return versions;
@@ -110,8 +110,7 @@ std::vector<std::string> unserved_versions(const Value& live, const Value& wante
   return gone;
 }
 
-std::vector<std::string> definition_problems(const Value& live, const Value& wanted,
-                                             const VersionUsers& users) {
+std::vector<std::string> crd_problems(const Value& live, const Value& wanted, const VersionUsers& users) {
   std::vector<std::string> problems;
   const auto before = versions_of(live), after = versions_of(wanted);
   for (const std::string& stored : texts_of(live.at_path({"status", "storedVersions"}))) {

@@ -19,7 +19,7 @@ namespace mist::operator_ {
 /// On blueprints, by people: the next change of the CRD may break what is there.
 inline constexpr std::string_view kBreakingAnnotation = "mistletoe.dev/allow-breaking-changes";
 
-class Definitions {
+class Crds {
  public:
   enum class Role : std::uint8_t {
     Writes,
@@ -32,7 +32,7 @@ class Definitions {
     Role role = Role::Writes;
   };
   /// `ns`: of the blueprints. `wake`: a blueprint's CRD changed.
-  Definitions(Dependencies dependencies, std::string ns, Observer::Wake wake);
+  Crds(Dependencies dependencies, std::string ns, Observer::Wake wake);
 
   enum class Breaking : std::uint8_t {
     Refused,

@@ -7,9 +7,9 @@
 
 namespace mist::action {
 
-/// Makes a Conflict of each definition in `plan` whose change apply/plan/definition_change.h finds problems
+/// Makes a Conflict of each CRD in `plan` whose change apply/plan/crd_change.h finds problems
 /// with. Reads only where a version is no longer served.
-Status check_definitions(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
-                         const Context& context);
+Status check_crds(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
+                  const Context& context);
 
 }  // namespace mist::action

@@ -1,4 +1,4 @@
-#include "kube/definitions.h"
+#include "kube/crds.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace mist::kube {
 namespace {
 
-TEST(Definitions, ObjectsAreReadInTheVersionThatTheyAreStoredInWhereItIsServed) {
+TEST(Crds, ObjectsAreReadInTheVersionThatTheyAreStoredInWhereItIsServed) {
   const auto version_of = [](std::string_view versions) {
     return readable_version(*encoding::parse_yaml(fmt::format("spec: {{versions: [{}]}}", versions)));
   };

@@ -1,4 +1,4 @@
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 using testing::yaml;
 
-TEST(MarksTest, ItsFinalizerGoesAndThoseOfOthersStay) {
+TEST(OwnershipTest, ItsFinalizerGoesAndThoseOfOthersStay) {
   Value object = yaml("{metadata: {name: a, finalizers: [example.com/hold, mistletoe.dev/operator]}}");
   take_finalizer_off(object);
   EXPECT_EQ(object, yaml("{metadata: {name: a, finalizers: [example.com/hold]}}"));
@@ -21,11 +21,11 @@ TEST(MarksTest, ItsFinalizerGoesAndThoseOfOthersStay) {
 }
 
 // With the finalizer alone nobody could delete it, and nothing would ever remove that.
-TEST(MarksTest, AllMarksGoAndTheFinalizerWithThem) {
+TEST(OwnershipTest, AllMarksGoAndTheFinalizerWithThem) {
   Value object = yaml(
       "{metadata: {name: a, finalizers: [mistletoe.dev/operator], labels: {mistletoe.dev/instance-uid: u1, "
       "app: web}, annotations: {mistletoe.dev/instance-uid: u1, mistletoe.dev/applied: h, note: x}}}");
-  take_marks_off(object);
+  remove_ownership(object);
   EXPECT_EQ(object, yaml("{metadata: {name: a, labels: {app: web}, annotations: {note: x}}}"));
 }
 

@@ -9,7 +9,7 @@
 namespace mist::testing {
 
 /// YAML of one for `kind` of example.com/v1, with namespaces and a schema that takes any object.
-inline std::string definition_yaml(std::string_view kind, std::string_view plural) {
+inline std::string crd_yaml(std::string_view kind, std::string_view plural) {
   return fmt::format(R"(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,4 +1,4 @@
-#include "operator/definitions.h"
+#include "operator/crds.h"
 
 #include <algorithm>
 
@@ -47,11 +47,11 @@ std::string name_in(const Value& object) { return std::string(object.string_at({
 
 }  // namespace
 
-Definitions::Definitions(Dependencies dependencies, std::string ns, Observer::Wake wake)
+Crds::Crds(Dependencies dependencies, std::string ns, Observer::Wake wake)
     : dependencies_(dependencies), ns_(std::move(ns)), wake_(std::move(wake)) {}
 
-Result<std::string> Definitions::see_to(const std::string& blueprint, const blueprint::Blueprint& described,
-                                        Breaking breaking, const Context& context) {
+Result<std::string> Crds::see_to(const std::string& blueprint, const blueprint::Blueprint& described,
+                                 Breaking breaking, const Context& context) {
   if (!described.resource()) {
     forget(blueprint);
     return std::string();
@@ -67,8 +67,8 @@ Result<std::string> Definitions::see_to(const std::string& blueprint, const blue
              : await(wanted, resource.standing, watched_[blueprint]);
 }
 
-Result<kube::Informer*> Definitions::informer(const std::string& blueprint, const std::string& crd,
-                                              const Context& context) {
+Result<kube::Informer*> Crds::informer(const std::string& blueprint, const std::string& crd,
+                                       const Context& context) {
   Watched& watched = watched_[blueprint];
   if (watched.informer && watched.crd == crd) return watched.informer.get();
   MIST_TRY(
@@ -83,9 +83,8 @@ Result<kube::Informer*> Definitions::informer(const std::string& blueprint, cons
   return watched.informer.get();
 }
 
-Result<std::string> Definitions::manage(const std::string& blueprint,
-                                        const blueprint::CustomResource& resource, Value wanted,
-                                        Breaking breaking, Watched& watched, const Context& context) {
+Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::CustomResource& resource,
+                                 Value wanted, Breaking breaking, Watched& watched, const Context& context) {
   kube::Informer& crds = *watched.informer;
   const std::string name = name_in(wanted);
   wanted["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
@@ -122,8 +121,8 @@ Result<std::string> Definitions::manage(const std::string& blueprint,
   return being_served(*live, name);
 }
 
-Status Definitions::may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
-                               const Value& live, const Value& wanted, Breaking breaking) const {
+Status Crds::may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
+                        const Value& live, const Value& wanted, Breaking breaking) const {
   const std::string name = name_in(wanted);
   const std::string_view owner = live.string_at({"metadata", "annotations", kBlueprintAnnotation});
   if (owner.empty() && !resource.adopt)
@@ -148,7 +147,7 @@ Status Definitions::may_change(const std::string& blueprint, const blueprint::Cu
                       kBreakingAnnotation));
 }
 
-Status Definitions::write(const Value& wanted, bool create, kube::Informer& crds, const Context& context) {
+Status Crds::write(const Value& wanted, bool create, kube::Informer& crds, const Context& context) {
   Value object = wanted;
   // The server creates it, or answers 409 and writes nothing.
   if (create) object["metadata"].set("resourceVersion", "1");
@@ -163,8 +162,7 @@ Status Definitions::write(const Value& wanted, bool create, kube::Informer& crds
   return {};
 }
 
-Result<std::string> Definitions::await(const Value& wanted, blueprint::Standing standing,
-                                       Watched& watched) const {
+Result<std::string> Crds::await(const Value& wanted, blueprint::Standing standing, Watched& watched) const {
   const std::string name = name_in(wanted);
   const auto live = watched.informer->get({"", name});
   if (!live) return fmt::format("CustomResourceDefinition {} isn't there yet", name);
@@ -183,7 +181,7 @@ Result<std::string> Definitions::await(const Value& wanted, blueprint::Standing 
 }
 
 // As a person applies it: kubectl get configmap NAME-crd -o jsonpath='{.data.crd\.yaml}' | kubectl apply -f -
-Status Definitions::publish(const std::string& blueprint, const Value& wanted, const Context& context) {
+Status Crds::publish(const std::string& blueprint, const Value& wanted, const Context& context) {
   MIST_TRY(const kube::ResourceInfo maps,
            dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context));
   const std::string name = fmt::format("{}-crd", blueprint);

@@ -1,4 +1,4 @@
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 
 #include <fmt/format.h>
 

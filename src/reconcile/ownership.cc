@@ -1,8 +1,8 @@
-#include "reconcile/marks.h"
+#include "reconcile/ownership.h"
 
 #include <algorithm>
 
-#include "apply/marks.h"
+#include "apply/reserved_metadata.h"
 
 namespace mist::reconcile {
 namespace {
@@ -37,7 +37,7 @@ void take_finalizer_off(Value& object) {
   if (list->empty()) metadata->erase("finalizers");
 }
 
-void take_marks_off(Value& object) {
+void remove_ownership(Value& object) {
   take_finalizer_off(object);
   Value* const metadata = object.find("metadata");
   if (metadata == nullptr) return;
