@@ -327,7 +327,8 @@ TEST_F(ClusterCommands, AHolderThatLivesIsToldFromOneThatSeemsDead) {
   fake.clock.advance(-std::chrono::hours(1));
   fake.out.take();
   EXPECT_EQ(run({"status", "web"}), ExitCode::Ok);
-  EXPECT_THAT(fake.out.take(), HasSubstr("Holder     its clock is 59m ahead of this one's; who writes next"));
+  EXPECT_THAT(fake.out.take(),
+              HasSubstr("Holder     its clock is 59m ahead of this one's; the next command that"));
 }
 
 TEST_F(ClusterCommands, DriftIsShownRepairedAndCountedByItsExitCode) {

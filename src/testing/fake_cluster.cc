@@ -292,6 +292,21 @@ void FakeCluster::forget_history() {
   }
   state_->changed.notify_all();
 }
+void FakeCluster::set_now(std::function<WallTime()> now) {
+  const std::lock_guard lock(state_->mutex);
+  state_->store.now = std::move(now);
+}
+Value FakeCluster::saved() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->store.saved();
+}
+void FakeCluster::restore(const Value& saved) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->store.restore(saved);
+  }
+  state_->changed.notify_all();
+}
 
 Result<ResourceInfo> FakeCluster::resource_for(const GroupKind& kind, const std::string& version,
                                                const Context& context) {

@@ -81,6 +81,9 @@ class FakeCluster final : public kube::Client {
   /// A deleted Namespace stays Terminating until finish_namespaces(). Off at first.
   void set_hold_namespaces(bool on);
 
+  /// Replaces the server's clock, which counts a second for each write at first.
+  void set_now(std::function<WallTime()> now);
+
   /// FakeStore::unreadable. None at first.
   void set_unreadable(std::function<bool(const Value& live)> unreadable);
 
@@ -115,6 +118,11 @@ class FakeCluster final : public kube::Client {
   void leave_unanswered() { ++unanswered_; }
   /// Compaction: every watch has to list again (410 Gone).
   void forget_history();
+  /// Its objects as a document, for another process to go on with: restore() makes a new cluster have them,
+  /// and serve the CRDs among them. Neither has settings, faults, the log or kinds that were registered by
+  /// hand.
+  Value saved() const;
+  void restore(const Value& saved);
 
   Result<kube::ResourceInfo> resource_for(const kube::GroupKind& kind, const std::string& version,
                                           const Context& context) override;

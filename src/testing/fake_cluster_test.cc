@@ -7,6 +7,10 @@
 #include <string>
 #include <thread>
 
+#include "encoding/json.h"
+#include "testing/crd.h"
+#include "testing/yaml.h"
+
 namespace mist::testing {
 namespace {
 
@@ -317,6 +321,24 @@ TEST_F(FakeClusterTest, ClientsOfManyThreadsShareOneCluster) {
   threads.clear();
   EXPECT_EQ(cluster.objects().size(), 100u);
   EXPECT_EQ(cluster.count("apply"), 100u);
+}
+
+TEST_F(FakeClusterTest, AnotherProcessGoesOnWithWhatWasSaved) {
+  cluster.put(yaml(crd_yaml("Cache", "caches")));
+  ASSERT_TRUE(apply(config_map("a", Value::object({{"x", "1"}}))).ok());
+  FakeCluster other;
+  other.restore(*encoding::parse_json(encoding::to_json(cluster.saved())));
+  EXPECT_EQ(other.objects(), cluster.objects());
+  EXPECT_EQ(other.find("ConfigMap", "default", "a"), cluster.find("ConfigMap", "default", "a"));
+  EXPECT_TRUE(other.resource_for({"example.com", "Cache"}, "", context).ok());
+  other.set_now([] { return WallTime(std::chrono::seconds(1772357400)); });
+  EXPECT_EQ(other.put(config_map("c", Value::object())).string_at({"metadata", "creationTimestamp"}),
+            "2026-03-01T09:30:00Z");
+  cluster.put(config_map("c", Value::object()));
+  other.set_now({});
+  // A version or uid that was given away isn't given again.
+  const Value more = config_map("b", Value::object({{"x", "1"}}));
+  EXPECT_EQ(other.put(more), cluster.put(more));
 }
 
 }  // namespace

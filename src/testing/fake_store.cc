@@ -128,7 +128,30 @@ void FakeStore::forget_history() {
   oldest_version_ = ++version_;
 }
 
+Value FakeStore::saved() const {
+  Value objects = Value::array();
+  for (const auto& [key, object] : objects_) objects.push_back(object);
+  return Value::object({{"version", static_cast<std::int64_t>(version_)},
+                        {"uids", static_cast<std::int64_t>(uids_)},
+                        {"objects", std::move(objects)}});
+}
+
+void FakeStore::restore(const Value& saved) {
+  objects_.clear();
+  history_.clear();
+  version_ = oldest_version_ = static_cast<std::uint64_t>(saved.find("version")->as_int());
+  uids_ = static_cast<std::uint64_t>(saved.find("uids")->as_int());
+  for (const Value& value : saved.find("objects")->as_array()) {
+    const auto object = apimachinery::Object::from_value(value);
+    MIST_CHECK(object.ok(), "not an object that was saved");
+    if (object->key().group_kind == apimachinery::kCustomResourceDefinition)
+      register_kind(kind_of_crd(value));
+    objects_[object->key()] = value;
+  }
+}
+
 std::string FakeStore::timestamp() const {
+  if (now) return format_time(now());
   return format_time(WallTime(std::chrono::seconds(1'767'225'600 + static_cast<std::int64_t>(version_))));
 }
 

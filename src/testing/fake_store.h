@@ -51,6 +51,8 @@ class FakeStore {
   /// Objects that don't have the types of their schema any more. As the server does, an apply fails then, and
   /// other writes forget who owns which fields.
   std::function<bool(const Value&)> unreadable = {};
+  /// The server's clock; without one a second passes with each write.
+  std::function<WallTime()> now = {};
   bool instant_controllers = false;  ///< workloads become ready, Jobs complete, as soon as they are written
 
   const FakeKind* find_kind(const GroupKind& kind) const;
@@ -65,6 +67,9 @@ class FakeStore {
   const std::deque<FakeChange>& history() const { return history_; }
   std::uint64_t oldest_version() const { return oldest_version_; }
   void forget_history();
+  /// The objects and counters as a document, and a store with them; neither history nor settings.
+  Value saved() const;
+  void restore(const Value& saved);
 
   struct Writer {
     std::string manager;

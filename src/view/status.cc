@@ -82,16 +82,17 @@ std::string holder_words(const HolderLife& life, const release::Lock& lock) {
       return fmt::format("is under way, last sign of life {} ago", format_age(life.silent));
     case HolderLife::State::Silent:
       return fmt::format(
-          "silent for {}: its process seems to have died, if its clock agrees with this one's; who writes "
-          "next "
-          "finds out and takes over",
+          "silent for {}: its process seems to have died, if its clock agrees with this one's; the next "
+          "command that writes finds out and takes over",
           format_age(life.silent));
     case HolderLife::State::Unsure:
       break;
   }
-  if (life.silent == Duration{}) return "says no time; who writes next finds out whether it lives";
-  return fmt::format("its clock is {} ahead of this one's; who writes next finds out whether it lives",
-                     format_age(-life.silent));
+  if (life.silent == Duration{})
+    return "says no time; the next command that writes finds out whether it lives";
+  return fmt::format(
+      "its clock is {} ahead of this one's; the next command that writes finds out whether it lives",
+      format_age(-life.silent));
 }
 
 std::string unfinished_words(const ReleaseStatus& status, const release::Revision& revision) {
@@ -123,7 +124,9 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
   };
   line("Release", status.anchor.id.name);
   line("Namespace", status.anchor.id.ns);
-  line("Package", package_words(status.package));
+  // That of the revision in the next line; one that did not end names its own.
+  const std::string package = package_words(status.deployed ? status.deployed->package : status.package);
+  line("Package", package);
   line("Revision", head.deployed < 0
                        ? "none is deployed"
                        : fmt::format("v{}, {} ago", head.deployed,
@@ -139,9 +142,12 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
     line("Kept by", fmt::format("{}, {}{}", keeper.display(), action::to_string(keeper.state),
                                 keeper.message.empty() ? "" : ": " + keeper.message));
   }
-  for (const release::Revision& revision : status.unfinished)
-    line("Unfinished", fmt::format("v{} ({} at {}) {}", revision.number, revision.action, revision.created,
-                                   unfinished_words(status, revision)));
+  for (const release::Revision& revision : status.unfinished) {
+    const std::string own = package_words(revision.package);
+    line("Unfinished",
+         fmt::format("v{} ({} at {}{}) {}", revision.number, revision.action, revision.created,
+                     own == package ? "" : ", package " + own, unfinished_words(status, revision)));
+  }
   line("Health", fmt::format("{} of {} ready", status.count(ObjectHealth::Ready),
                              std::ranges::count_if(status.objects, [](const ObjectStatus& object) {
                                return !object.retained && !object.hook;

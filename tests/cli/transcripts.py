@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Runs the transcripts of this directory against mistctl. README.md has the format.
 
-Usage: transcripts.py --mistctl PROGRAM [FILTER]...    only files whose path contains a FILTER
+Usage: transcripts.py --mistctl PROGRAM [--fake-cluster PROGRAM] [FILTER]...    only files whose path contains a FILTER
 """
 import argparse
 import concurrent.futures
 import difflib
+import itertools
 import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 300
 OUT, ERR, CODE = "  ", "! ", "? "
+FAKE_CLUSTER = "a cluster in memory"
 
 
 class Step:
@@ -39,6 +42,9 @@ def parse(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if line.startswith("requires: "):
             requires |= set(line.removeprefix("requires: ").split())
+            pending.append(line)
+        elif line == "cluster: fake" and not steps:
+            requires.add(FAKE_CLUSTER)
             pending.append(line)
         elif line.startswith("$ "):
             steps.append(Step(pending))
@@ -62,7 +68,7 @@ def read_build(mistctl):
     return json.loads(answer)["client"]
 
 
-def replacements(mistctl, build, directory, namespace, cluster):
+def replacements(mistctl, build, directory, namespace, cluster, fake_cluster):
     version = re.escape(build["version"])
     pairs = [
         (re.escape(str(directory)), "<DIR>"),
@@ -71,10 +77,16 @@ def replacements(mistctl, build, directory, namespace, cluster):
         (re.escape(build["gitCommit"]), "<COMMIT>"),
         (re.escape(build["compiler"]), "<COMPILER>"),
         (re.escape(build["platform"]), "<PLATFORM>"),
-        (rf"(?<=mistctl ){version}(?= )|(?<=  version: ){version}$|(?<=  \"version\": \"){version}(?=\")", "<VERSION>"),
-        (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<TIME>"),
+        (rf"(?<=mistctl ){version}(?=[ :])|(?<=  version: ){version}$|(?<=  \"version\": \"){version}(?=\")", "<VERSION>"),
         (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "<UUID>"),
     ]
+    if fake_cluster:
+        pairs += [
+            (r"\b\d+\.\ds\b", "<ELAPSED>"),
+            (rf"(?<=@){re.escape(socket.gethostname())} pid \d+\b", "<HOST> pid <PID>"),
+        ]
+    else:
+        pairs.append((r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<TIME>"))
     if cluster:
         pairs += [
             (re.escape(namespace), "<NS>"),
@@ -96,21 +108,40 @@ def matches(expected, actual):
     return True
 
 
+def in_order(lines):
+    """Objects are written at the same time: the lines about each of them stand together, in the order of the objects."""
+    about_object = re.compile(r"[A-Z]\w+ \S+: [a-z]")
+    return [line for about, group in itertools.groupby(lines, lambda line: bool(about_object.match(line)))
+            for line in (sorted(group, key=lambda line: line.split(": ")[0]) if about else group)]
+
+
 def prefixed(text, prefix):
     return [(prefix + line).rstrip() for line in text.splitlines()]
 
 
 class Session:
-    def __init__(self, path, mistctl, build):
+    def __init__(self, path, mistctl, fake_cluster, build):
         self.path = path
         self.mistctl = mistctl
+        self.fake_cluster = fake_cluster
         self.build = build
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="mist-cli-")).resolve()
         self.namespace = f"cli-{path.parent.name}-{path.stem}-{os.getpid()}".replace("_", "-")
 
-    def environment(self, cluster):
+    def programs(self, fake):
+        """The directory of the program that this session calls mistctl."""
+        if not fake:
+            return pathlib.Path(self.mistctl).parent
+        programs = self.directory / ".bin"
+        programs.mkdir()
+        for name in ("mistctl", "cluster"):
+            (programs / name).symlink_to(self.fake_cluster)
+        return programs
+
+    def environment(self, cluster, fake):
         environment = {
-            "PATH": f"{pathlib.Path(self.mistctl).parent}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{self.programs(fake)}:/usr/local/bin:/usr/bin:/bin",
+            "FAKE_CLUSTER": str(self.directory / ".cluster.json"),
             "HOME": str(self.directory),
             "MIST_HOME_LOCATION": str(self.directory / ".mistletoe"),
             "KUBECONFIG": os.environ["MIST_TEST_KUBECONFIG"] if cluster else str(self.directory / "no-kubeconfig"),
@@ -129,14 +160,17 @@ class Session:
         """(status, lines for people); status is ok, failed, skipped or rewritten."""
         requires, steps, after = parse(self.path)
         cluster = "cluster" in requires
-        if missing := [program for program in sorted(requires - {"cluster"}) if not shutil.which(program)]:
+        fake = FAKE_CLUSTER in requires
+        if missing := [program for program in sorted(requires - {"cluster", FAKE_CLUSTER}) if not shutil.which(program)]:
             return "skipped", [f"needs the program {program}" for program in missing]
         if cluster and not os.environ.get("MIST_TEST_KUBECONFIG"):
             return "skipped", ["needs MIST_TEST_KUBECONFIG"]
-        replace = replacements(self.mistctl, self.build, self.directory, self.namespace, cluster)
-        report, environment = [], self.environment(cluster)
+        if fake and not self.fake_cluster:
+            return "skipped", ["needs --fake-cluster"]
+        replace = replacements(self.mistctl, self.build, self.directory, self.namespace, cluster, fake)
+        report, environment = [], self.environment(cluster, fake)
         for step in steps:
-            actual = self.step(step, environment, replace)
+            actual = self.step(step, environment, replace, fake)
             if matches(step.expected, actual):
                 continue
             report += [f"$ {step.command[0]}"]
@@ -149,7 +183,7 @@ class Session:
         self.path.write_text("\n".join([line for step in steps for line in step.text()] + after) + "\n")
         return "rewritten", report
 
-    def step(self, step, environment, replace):
+    def step(self, step, environment, replace, fake):
         try:
             done = subprocess.run(["bash", "-c", "\n".join(step.command)], cwd=self.directory, env=environment,
                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_SECONDS)
@@ -162,7 +196,8 @@ class Session:
                 text = pattern.sub(name, text)
             return text
 
-        errors = "".join(line + "\n" for line in clean(done.stderr).splitlines() if not line.startswith("… "))
+        errors = [line for line in clean(done.stderr).splitlines() if not line.startswith("… ")]
+        errors = "".join(line + "\n" for line in (in_order(errors) if fake else errors))
         lines = prefixed(clean(done.stdout), OUT) + prefixed(errors, ERR)
         # Empty lines at the end can't be told from those before the next command.
         while lines and not lines[-1]:
@@ -176,9 +211,11 @@ class Session:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mistctl", required=True)
+    parser.add_argument("--fake-cluster", help="mistctl_on_fake_cluster; without it its transcripts are skipped")
     parser.add_argument("filter", nargs="*")
     arguments = parser.parse_args()
     mistctl = os.path.abspath(arguments.mistctl)
+    fake_cluster = arguments.fake_cluster and os.path.abspath(arguments.fake_cluster)
     accept = os.environ.get("MIST_ACCEPT") == "1"
     paths = [path for path in sorted(HERE.glob("*/*.txt"))
              if not arguments.filter or any(part in str(path.relative_to(HERE)) for part in arguments.filter)]
@@ -188,7 +225,7 @@ def main():
     build = read_build(mistctl)
 
     def one(path):
-        session = Session(path, mistctl, build)
+        session = Session(path, mistctl, fake_cluster, build)
         try:
             return session.run(accept)
         finally:

@@ -154,8 +154,8 @@ std::string difference_between(const SavedAction& then, const SavedAction* now) 
            : now->uid.empty() ? fmt::format("{} is gone", name)
                               : fmt::format("{} was deleted and recreated", name);
   if (now->kind != then.kind)
-    return fmt::format("{} would be {} now ({}), and was {}", name, apply::to_string(now->kind), now->reason,
-                       apply::to_string(then.kind));
+    return fmt::format("{}: now \"{}\" ({}), in the plan \"{}\"", name, apply::to_string(now->kind),
+                       now->reason, apply::to_string(then.kind));
   if (now->reason != then.reason && (then.kind == ActionKind::Delete || then.kind == ActionKind::Replace))
     return fmt::format("with {} other objects would go now ({})", name, now->reason);
   std::vector<std::string> fields;
@@ -189,7 +189,8 @@ Status same_plan(const SavedPlan& plan, const apply::Plan& now) {
     if (found != actions.end()) actions.erase(found);
   }
   for (const auto& [key, action] : actions)
-    changes.push_back(fmt::format("{} would be {} now", key.display(), apply::to_string(action.kind)));
+    changes.push_back(
+        fmt::format("{}: now \"{}\", in the plan it is not", key.display(), apply::to_string(action.kind)));
   if (changes.empty()) return {};
   Error failure = moved(plan, changes.front());
   for (std::size_t i = 1; i < std::min(changes.size(), kShown); ++i)

@@ -106,10 +106,10 @@ TEST_F(SavedPlanTest, WhatMovedSinceIsNamed) {
   const SavedPlan careful = planned({kOne, kTwoNew});
   change("two", "3");
   expect_stale(plan, "ConfigMap default/two changed at .data.a");
-  expect_stale(careful, "ConfigMap default/two would be conflict now");
+  expect_stale(careful, "ConfigMap default/two: now \"conflict\"");
   change("one", "5");
   expect_stale(plan, "also: ConfigMap default/two changed");
-  expect_stale(plan, "ConfigMap default/one would be update now");
+  expect_stale(plan, "ConfigMap default/one: now \"update\"");
 }
 
 TEST_F(SavedPlanTest, AnObjectThatWasMadeAnewIsAnother) {

@@ -31,7 +31,10 @@ std::string choices(const std::vector<RevisionSummary>& good, const release::Rel
       names.emplace_back("…");
       break;
     }
-    names.push_back(fmt::format("v{} ({})", revision.number, revision.package));
+    // A directory is the same for all of them; a reference says the version itself.
+    const std::string& version = revision.package_version;
+    const bool says_it = version.empty() || revision.package.ends_with(":" + version);
+    names.push_back(fmt::format("v{} ({})", revision.number, says_it ? revision.package : version));
   }
   return fmt::format("choose among {}; {} tells more", join(names, ", "),
                      release::command_text("history", id));

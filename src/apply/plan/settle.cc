@@ -169,7 +169,7 @@ class Settler {
     action.refusal.hint = failure.hint;
     action.refusal.denied_by = kube::denied_by(failure);
     if (action.refusal.hint.empty() && !action.refusal.denied_by.empty())
-      action.refusal.hint = "change what the package makes of it, or have admission let it pass";
+      action.refusal.hint = "correct it in the package or in the values, or have admission let it pass";
     action.refusal.arguable = kube::is_denied(failure);
   }
 
@@ -361,7 +361,7 @@ class Settler {
     action.refusal.cause = ConflictCause::Refused;
     action.reason = fmt::format("it is refused by the server ({})", first_line(failure.because));
     action.refusal.field = kube::refused_field(failure);
-    action.refusal.hint = "change what the package makes of it";
+    action.refusal.hint = "correct it in the package or in the values";
     action.refusal.denied_by = kube::denied_by(failure);
     action.refusal.arguable = !kube::names_invalid_fields(failure);
   }

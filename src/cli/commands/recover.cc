@@ -61,8 +61,8 @@ void print_report(const Invocation& invocation, Machine& machine, const RecoverR
   switch (report.outcome) {
     case Recovered::Nothing:
       machine.out.write(fmt::format(
-          "{} has nothing unfinished, at revision {}: there is nothing to recover (whether its objects are "
-          "well is not asked: {} shows that)\n",
+          "{} has nothing unfinished, at revision {}: there is nothing to recover; {} shows whether its "
+          "objects are well\n",
           name, report.revision, command_hint(invocation, "status", report.id)));
       return;
     case Recovered::Settled:
