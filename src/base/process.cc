@@ -1,5 +1,6 @@
 #include "base/process.h"
 #include "base/process_limits.h"
+#include "base/process_usage.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -171,6 +172,33 @@ void limit_process(pid_t pid, const Command& command, const ProcessLimits& limit
   }
 }
 
+// Looks now and then whether a program and its descendants use more than they may.
+class Watch {
+ public:
+  Watch(pid_t pid, const TreeLimits& limits) : pid_(pid), limits_(limits) {}
+
+  std::optional<TreeLimit> look() {
+    constexpr std::chrono::milliseconds kBetween{50};
+    if (!limits_.threads && !limits_.memory_bytes && !limits_.processor_time) return std::nullopt;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return std::nullopt;
+    const ProcessUsage usage = usage_of_process_tree(pid_);
+    // On a machine with very many processes, looking takes a while itself.
+    const auto end = std::chrono::steady_clock::now();
+    next_ = end + std::max<std::chrono::steady_clock::duration>(kBetween, 4 * (end - now));
+    if (limits_.threads && usage.threads > *limits_.threads) return TreeLimit::Threads;
+    if (limits_.memory_bytes && usage.memory_bytes > *limits_.memory_bytes) return TreeLimit::Memory;
+    if (limits_.processor_time && usage.processor_time > *limits_.processor_time)
+      return TreeLimit::ProcessorTime;
+    return std::nullopt;
+  }
+
+ private:
+  pid_t pid_;
+  const TreeLimits& limits_;
+  std::chrono::steady_clock::time_point next_;  // the first time at once
+};
+
 class SpawnActions {
  public:
   SpawnActions() {
@@ -247,10 +275,13 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   err.write.reset();
   ::fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
 
-  const auto abandon = [&](Error failure) {
+  const auto end_it = [&] {
     ::kill(own_group ? -pid : pid, SIGKILL);
     wait_for(pid);
     if (own_group) reap_rest(pid, 0);
+  };
+  const auto abandon = [&](Error failure) {
+    end_it();
     return std::move(failure).with_frame(fmt::format("while running {}", command.program));
   };
 
@@ -259,6 +290,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   bool over = false;
   if (command.inherit_stderr) err.read.reset();
   Telling telling(command);
+  Watch watch(pid, command.tree);
   // Readable when the program ends; without it (before Linux 5.3) the loop looks now and then.
   UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // A child of the program that lives on with its stderr isn't waited for.
@@ -267,6 +299,11 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
     if (over)
       return abandon(
           error(ErrorKind::Invalid, "{} printed more than {} bytes", command.program, command.output_limit));
+    if ((result.exceeded = watch.look())) {
+      end_it();
+      result.exit_code = 128 + SIGKILL;
+      return result;
+    }
     if (input.empty()) in.write.reset();
     std::array<pollfd, 4> fds{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0},
                               pollfd{in.write.get(), POLLOUT, 0}, pollfd{end.get(), POLLIN, 0}};

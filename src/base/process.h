@@ -2,6 +2,7 @@
 // Runs other programs (git, exec credential plugins) without a shell. They get no descriptor of ours beside
 // stdin, stdout and stderr. Blocking; any thread.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,6 +23,15 @@ enum class BaseEnvironment : std::uint8_t {
   Empty,  ///< for a program that runs what strangers wrote: ours may hold credentials
 };
 
+/// Of a program and its descendants together (process_usage.h says which those are). It is looked at about
+/// twenty times a second, so for a moment a program may use more. Nothing: no limit.
+struct TreeLimits {
+  std::optional<std::size_t> threads = {};  ///< of all processes; each has at least one
+  std::optional<std::uint64_t> memory_bytes = {};
+  std::optional<std::chrono::seconds> processor_time = {};
+};
+enum class TreeLimit : std::uint8_t { Threads, Memory, ProcessorTime };
+
 struct Command {
   std::string program;                                    ///< looked up in our PATH when it has no slash
   std::vector<std::string> arguments;                     ///< without argv[0]
@@ -33,6 +43,9 @@ struct Command {
   std::uint64_t output_limit = 64u << 20;  ///< bytes of stdout and of stderr kept
   /// Bytes that each file may have that it or a child of it writes (RLIMIT_FSIZE): SIGXFSZ. Nothing: as here.
   std::optional<std::uint64_t> file_limit = {};
+  /// Over one of them, its process group is killed. A process that left the group ends only if it depends
+  /// on the program, as in the PID namespace of bubblewrap's --die-with-parent.
+  TreeLimits tree = {};
   /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
   /// second late, so not with the last words of one that ends. It stands in the result all the same.
   std::function<void(std::string_view)> on_stderr = {};
@@ -43,6 +56,7 @@ struct ProcessResult {
   int exit_code = 0;  ///< 128 + n after signal n
   std::string out;
   std::string err;
+  std::optional<TreeLimit> exceeded = {};  ///< why it was killed, if it was; then exit_code is 128 + SIGKILL
 };
 
 class ProcessRunner {

@@ -163,6 +163,50 @@ TEST(LimitedProcessRunner, BoundsMemory) {
   EXPECT_NE(limited->err, "");
 }
 
+// Neither RLIMIT_NPROC, which doesn't bind root, nor RLIMIT_CPU, which is of each process by itself.
+TEST(HostProcessRunner, BoundsTheProcessesOfATree) {
+  const testing::TempDir dir;
+  const Path fifo = dir.path() / "never";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  Command command;
+  command.program = "sh";
+  command.arguments = {"-c", "for i in 1 2 3 4 5 6 7 8 9; do (read -r never <\"$0\") & done; wait",
+                       fifo.string()};
+  command.tree.threads = 5;
+  const auto ended = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(2)));
+  ASSERT_TRUE(ended.ok()) << ended.error().to_line();
+  EXPECT_EQ(ended->exceeded, TreeLimit::Threads);
+  EXPECT_EQ(ended->exit_code, 128 + SIGKILL);
+}
+
+TEST(HostProcessRunner, BoundsTheMemoryOfATree) {
+  // tail keeps what may be the end: all of it, where there is no line.
+  Command command = shell("tail -n 1 </dev/zero");
+  command.tree.memory_bytes = std::uint64_t{50} << 20;
+  const auto ended = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(2)));
+  ASSERT_TRUE(ended.ok()) << ended.error().to_line();
+  EXPECT_EQ(ended->exceeded, TreeLimit::Memory);
+}
+
+TEST(HostProcessRunner, BoundsTheProcessorTimeOfATree) {
+  // Each child uses little, and they add up.
+  Command command = shell("while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done); done");
+  command.tree.processor_time = std::chrono::seconds(1);
+  const auto ended = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(2)));
+  ASSERT_TRUE(ended.ok()) << ended.error().to_line();
+  EXPECT_EQ(ended->exceeded, TreeLimit::ProcessorTime);
+}
+
+TEST(HostProcessRunner, LeavesATreeWithinItsLimitsAlone) {
+  Command command = shell("echo done");
+  command.tree = {
+      .threads = 50, .memory_bytes = std::uint64_t{1} << 30, .processor_time = std::chrono::minutes(1)};
+  const auto ended = HostProcessRunner().run(command, Context());
+  ASSERT_TRUE(ended.ok());
+  EXPECT_EQ(ended->out, "done\n");
+  EXPECT_FALSE(ended->exceeded);
+}
+
 TEST(HostProcessRunner, BoundsTheFilesOfAProgramAndItsChildren) {
   Command command;
   command.program = "sh";

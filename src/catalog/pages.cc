@@ -27,6 +27,9 @@ Markup listing(const std::vector<Listed>& found) {
   return markup("<ul class=\"plain\">\n{}</ul>\n", items);
 }
 
+// As package/engine.cc names it.
+constexpr std::string_view kKustomizeFormat = "Kustomize directory";
+
 // How git+… references name it.
 std::string git_reference(const Version& version, const Project& project) {
   const std::string& place = version.facts.module.empty() ? project.path : version.facts.module;
@@ -37,6 +40,88 @@ std::string git_reference(const Version& version, const Project& project) {
 // kpm's index has only Kubes that passed.
 bool is_for_kpm(const Version& version) {
   return !version.facts.k3.empty() && version.state == VersionState::Passed;
+}
+
+// The others read a repository from inside a cluster, or with tools that know no other address.
+bool is_of_the_internet(const Project& project) { return project.url.starts_with("https://"); }
+
+Markup yaml_block(const std::vector<Value>& documents) {
+  return code_block(encoding::to_yaml_documents(documents, {.escape_directions = true}));
+}
+
+// To kustomize, ?ref= names a branch, a tag or a commit. The double slash ends the repository's
+// address, whatever it looks like.
+Markup kubectl_kustomize(const Version& version, const Project& project) {
+  const std::string address =
+      fmt::format("{}//{}?ref={}", project.url, project.path, http::escape_query(version.tag));
+  return markup("<h3>kubectl, with its Kustomize</h3>\n{}",
+                code_block(fmt::format("kubectl apply -k {}", shell_word(address))));
+}
+
+Value flux_object(std::string_view api, std::string_view kind, const Version& version, Value spec) {
+  return Value::object(
+      {{"apiVersion", Value(api)},
+       {"kind", Value(kind)},
+       {"metadata", Value::object({{"name", version.package}, {"namespace", "flux-system"}})},
+       {"spec", std::move(spec)}});
+}
+
+// Applies what a source of that kind has in `path`.
+Value flux_kustomization(const Version& version, std::string_view source, const std::string& path) {
+  return flux_object(
+      "kustomize.toolkit.fluxcd.io/v1", "Kustomization", version,
+      Value::object({{"sourceRef", Value::object({{"kind", Value(source)}, {"name", version.package}})},
+                     {"path", "./" + path},
+                     {"targetNamespace", version.package},
+                     {"prune", true},
+                     {"wait", true},
+                     {"interval", "10m"}}));
+}
+
+// The recipes of docs/gitops.md. Flux builds a Kustomize directory itself, and applies what mistctl rendered
+// of anything else.
+Markup flux_recipe(const Version& version, const Project& project) {
+  Markup out = markup("<h3>Flux</h3>\n");
+  const std::string make_namespace = fmt::format("kubectl create namespace {}", version.package);
+  if (version.facts.format == kKustomizeFormat) {
+    out += code_block(make_namespace);
+    out += yaml_block({flux_object("source.toolkit.fluxcd.io/v1", "GitRepository", version,
+                                   Value::object({{"url", project.url},
+                                                  {"ref", Value::object({{"tag", version.tag}})},
+                                                  {"interval", "10m"}})),
+                       flux_kustomization(version, "GitRepository", project.path)});
+    return out;
+  }
+  // A tag has no plus sign.
+  std::string tag = version.version;
+  std::ranges::replace(tag, '+', '_');
+  const std::string artifact = fmt::format("oci://registry.example/deploy/{}", version.package);
+  out += markup(
+      "<p>Publish its objects in an OCI registry of yours, in place of <code>registry.example</code>. A "
+      "package "
+      "that draws secrets is refused, with what you can choose.</p>\n");
+  out += code_block(fmt::format("{}\nmistctl publish {} \\\n  {}:{} -n {}", make_namespace,
+                                shell_word(git_reference(version, project)), artifact, tag, version.package));
+  out += yaml_block(
+      {flux_object(
+           "source.toolkit.fluxcd.io/v1", "OCIRepository", version,
+           Value::object({{"url", artifact}, {"ref", Value::object({{"tag", tag}})}, {"interval", "10m"}})),
+       flux_kustomization(version, "OCIRepository", {})});
+  return out;
+}
+
+// docs/release-resource.md.
+Markup release_resource(const Version& version, const Project& project) {
+  Markup out = markup(
+      "<h3>mistletoe-operator</h3>\n<p>It keeps the release as this object says. <code>deployer</code> is a "
+      "ServiceAccount of that namespace, with whose rights it is installed.</p>\n");
+  out += yaml_block({Value::object(
+      {{"apiVersion", "mistletoe.dev/v1alpha1"},
+       {"kind", "Release"},
+       {"metadata", Value::object({{"name", version.package}, {"namespace", version.package}})},
+       {"spec", Value::object(
+                    {{"package", git_reference(version, project)}, {"serviceAccountName", "deployer"}})}})});
+  return out;
 }
 
 Markup install_section(const PageFrame& frame, const Version& version,
@@ -60,6 +145,11 @@ Markup install_section(const PageFrame& frame, const Version& version,
       out += code_block(fmt::format("git clone --depth 1 --branch {} {} {}\nhelm install {} {}",
                                     shell_word(version.tag), shell_word(project->url), version.package,
                                     version.package, shell_word(chart)));
+    }
+    if (is_of_the_internet(*project)) {
+      if (version.facts.format == kKustomizeFormat) out += kubectl_kustomize(version, *project);
+      out += flux_recipe(version, *project);
+      out += release_resource(version, *project);
     }
   }
   // Plain YAML has no preview: its files are its objects.

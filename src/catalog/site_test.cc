@@ -307,6 +307,58 @@ TEST_P(SiteTest, CommandsHoldWhatAnAuthorWroteAsWords) {
                     HasSubstr("-p &#39;git+https://git.example.com/etcd//a b/$(reboot)?ref=v1.0.0&#39;")));
 }
 
+TEST_P(SiteTest, AKustomizeDirectoryIsInstalledByToolsThatBuildIt) {
+  const std::string project =
+      R"x({"name": "etcd", "url": "https://git.example.com/etcd", "path": "deploy/$(reboot)"})x";
+  ASSERT_EQ(ask("POST", "/api/v1/projects", {.as = "ann", .body = project}).status, 201);
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.format = "Kustomize directory";
+  publish(made);
+  EXPECT_THAT(
+      ask("GET", "/packages/etcd").body,
+      AllOf(HasSubstr("kubectl apply -k &#39;https://git.example.com/etcd//deploy/$(reboot)?ref=v1.0.0&#39;"),
+            HasSubstr("kind: GitRepository"), HasSubstr("url: https://git.example.com/etcd\n"),
+            HasSubstr("tag: v1.0.0\n"), HasSubstr("path: ./deploy/$(reboot)\n"),
+            HasSubstr("targetNamespace: etcd\n"), Not(HasSubstr("mistctl publish")),
+            Not(HasSubstr("helm install"))));
+}
+
+// The address ends where the directory begins, also where that is the top of the repository.
+TEST_P(SiteTest, AKustomizeDirectoryAtTheTopHasAnAddressToo) {
+  link("etcd");
+  NewVersion made = version_of("etcd", "1.0.0");
+  made.facts.format = "Kustomize directory";
+  publish(made);
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              AllOf(HasSubstr("kubectl apply -k &#39;https://git.example.com/etcd//?ref=v1.0.0&#39;"),
+                    HasSubstr("path: ./\n")));
+}
+
+TEST_P(SiteTest, ControllersInstallWhatMistctlRenders) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0+b1"));
+  EXPECT_THAT(
+      ask("GET", "/packages/etcd").body,
+      AllOf(HasSubstr("mistctl publish &#39;git+https://git.example.com/etcd?ref=v1.0.0%2Bb1&#39; \\\n  "
+                      "oci://registry.example/deploy/etcd:1.0.0_b1 -n etcd"),
+            HasSubstr("kind: OCIRepository"), HasSubstr("tag: 1.0.0_b1\n"), HasSubstr("kind: Kustomization"),
+            HasSubstr("kind: Release\n"),
+            HasSubstr("package: git+https://git.example.com/etcd?ref=v1.0.0%2Bb1\n"),
+            HasSubstr("serviceAccountName: deployer\n"), Not(HasSubstr("apply -k"))));
+}
+
+// A controller doesn't reach what only the catalog's own machine does.
+TEST_P(SiteTest, ControllersAreNotOfferedForARepositoryOfThisMachine) {
+  Version version{
+      {.package = "etcd", .version = "1.0.0", .tag = "v1.0.0", .digest = "sha256:" + std::string(64, '0')}};
+  version.facts.format = "Kustomize directory";
+  PackageView view;
+  view.project = Project{.name = "etcd", .url = "file:///srv/etcd"};
+  EXPECT_THAT(package_page({"https://c.example"}, version, {version}, view),
+              AllOf(HasSubstr("mistctl install etcd"), Not(HasSubstr("apply -k")), Not(HasSubstr("flux")),
+                    Not(HasSubstr("kind: Release"))));
+}
+
 TEST_P(SiteTest, PagesOfErrorsAreSentencesAndOfferTheSearch) {
   EXPECT_THAT(ask("GET", "/packages/none").body,
               AllOf(HasSubstr("<p>There is no package none.</p>"), HasSubstr("role=\"search\"")));

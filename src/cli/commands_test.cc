@@ -73,6 +73,9 @@ TEST(Commands, KpmHasTheFlagsThatSharedCodeAsksFor) {
   };
   const Shared all_shared[] = {
       {"kpm uninstall", "uninstall", {}},
+      {"kpm status", "status", {}},
+      {"kpm history", "history", {}},
+      {"kpm rollback", "rollback", {}},
       {"kpm install", "install", {"package", "engine", "plain-http", "seed-file", "verify", "keyring"}},
   };
   const auto find = [](std::string_view path) {
@@ -92,6 +95,47 @@ TEST(Commands, KpmHasTheFlagsThatSharedCodeAsksFor) {
           EXPECT_EQ(ours->type, flag.type) << shared.ours << " --" << flag.name;
         }
       }
+  }
+}
+
+// bin/kpm is the same program; main() puts the group's name before the words.
+TEST(Commands, AreNamedAsTheProgramWasCalled) {
+  CommandTable kpm = command_table();
+  kpm.called_as = "kpm";
+  struct Called {
+    std::vector<std::string> args;
+    std::string_view as_kpm, as_mistctl;
+  };
+  const Called calls[] = {
+      {{"kpm", "install"},
+       "error: kpm install needs KUBE\n  try: kpm install KUBE [flags]\n",
+       "error: mistctl kpm install needs KUBE\n  try: mistctl kpm install KUBE [flags]\n"},
+      {{"kpm", "install", "a", "b"},
+       "error: kpm install can't use the argument",
+       "error: mistctl kpm install"},
+      {{"kpm", "instal"},
+       "error: kpm has no command \"instal\"\n  try: did you mean kpm install?\n",
+       "error: mistctl kpm has no command \"instal\"\n  try: did you mean mistctl kpm install?\n"},
+      {{"kpm", "frobnicate"}, "  try: kpm --help lists them\n", "  try: mistctl kpm --help lists them\n"},
+      {{"kpm"}, "error: kpm needs a command\n  try: kpm list|", "error: mistctl kpm needs a command"},
+      {{"kpm", "update", "--forec"},
+       "error: kpm update has no flag --forec\n",
+       "error: mistctl kpm update has no flag"},
+      {{"kpm", "install", "--help"}, "  kpm install KUBE [flags]\n", "  mistctl kpm install KUBE [flags]\n"},
+      {{"kpm", "help", "install"}, "  kpm install KUBE [flags]\n", "  mistctl kpm install KUBE [flags]\n"},
+      {{"kpm", "help", "instal"}, "did you mean kpm install?", "did you mean mistctl kpm install?"},
+      {{"kpm", "--help"},
+       "More about one: kpm COMMAND --help\n",
+       "More about one: mistctl kpm COMMAND --help\n"},
+      // Other commands are mistctl's.
+      {{"status"}, "error: mistctl status needs NAME", "error: mistctl status needs NAME"},
+  };
+  for (const Called& each : calls) {
+    testing::FakeMachine fake;
+    fake.run(each.args, kpm);
+    EXPECT_THAT(fake.out.take() + fake.err.take(), ::testing::HasSubstr(each.as_kpm));
+    fake.run(each.args, command_table());
+    EXPECT_THAT(fake.out.take() + fake.err.take(), ::testing::HasSubstr(each.as_mistctl));
   }
 }
 

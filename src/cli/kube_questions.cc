@@ -24,6 +24,9 @@ using package::Question;
 
 constexpr int kMostTries = 3;
 
+// Of an error: somebody was asked whether a script may run, and said no.
+struct Declined {};
+
 std::string as_text(const Value& value) {
   return value.is_string() ? value.as_string() : encoding::to_json(value);
 }
@@ -113,7 +116,8 @@ Status ask_for_consent(const Invocation& invocation, Machine& machine, const pac
   MIST_TRY(const std::optional<std::string> answer, machine.in.read_line(machine.context));
   const std::string word = lower_case(trim(answer.value_or("")));
   if (word == "y" || word == "yes") return {};
-  return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no");
+  return error(ErrorKind::Forbidden, "nothing was changed, because the answer was no")
+      .with_detail(Declined{});
 }
 
 // Answers are merged as --set-json is, so --set and what comes after it goes over them.
@@ -191,6 +195,8 @@ Result<std::map<std::string, SecretString>> answer_questions(
     const action::Intent intent = action::preview_intent(render_of(wanted, machine));
     const auto look = action::prepare(cluster.environment, id, intent, options, machine.context);
     if (look.ok()) return hidden;
+    // The deployment would ask again.
+    if (look.error().detail<Declined>() != nullptr) return look.error();
     const auto* const open = look.error().detail<package::Unanswered>();
     // The deployment reports any other error.
     if (open == nullptr) return hidden;

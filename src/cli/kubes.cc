@@ -8,6 +8,10 @@
 namespace mist::cli {
 namespace {
 
+// Steps are on standard output, and what happens between them on standard error: on one terminal they stand
+// in the order in which they came. run() reports what couldn't be written.
+void flush_steps(Machine& machine) { [[maybe_unused]] const Status flushed = machine.out.flush(); }
+
 void name_working_copy(Machine& machine, const kpm::Kube& copy) {
   tell_step(machine, fmt::format("Using your working copy {}/", copy.directory.string()));
 }
@@ -29,10 +33,12 @@ Result<kpm::Kube> unpacked(Machine& machine, kpm::Home& home, const kpm::Listed&
 
 void tell_step(Machine& machine, std::string_view text) {
   machine.out.write(fmt::format("---> {}\n", escape_controls(text)));
+  flush_steps(machine);
 }
 
 void tell_caution(Machine& machine, std::string_view text) {
   if (machine.json_events) return machine.events->warn(std::string(text));
+  flush_steps(machine);
   const ScreenPause pause(machine.screen);
   machine.err.write(fmt::format("!!-> {}\n", escape_controls(text)));
 }

@@ -112,6 +112,24 @@ TEST_F(Schemas, OfKpmSearch) {
   EXPECT_EQ(printed({"kpm", "search", "nothing"}).find("kubes")->size(), 0U);
 }
 
+TEST_F(Schemas, OfKpmInfo) {
+  const Path home = fake.home.path() / "kpm";
+  fake.environment["KPM_HOME"] = home.string();
+  ASSERT_TRUE(fake.files
+                  .write(home / "web/K3.yaml",
+                         "name: web\nversion: 1.0.0\nmaintainers: [Ann <ann@example.com>]\n"
+                         "dependencies: [{name: disk, version: ^1.0}]\ndetails: |\n  One.\n  Two.\n")
+                  .ok());
+  ASSERT_TRUE(fake.files.write(home / "web/manifests/a.yaml", "kind: ConfigMap\n").ok());
+  const Value value = printed({"kpm", "info", "web"});
+  expect_valid(value, "cli/kpm-info.schema.json");
+  EXPECT_EQ(value.string_at("workingCopy"), (home / "web").string());
+  EXPECT_EQ(value.string_at("details"), "One.\nTwo.");
+  EXPECT_EQ(value.find("dependencies")->as_array()[0].string_at("version"), "^1.0");
+  EXPECT_EQ(value.find("provides")->as_array()[0].as_string(), "a.yaml");
+  EXPECT_TRUE(value.find("yanked")->is_null());
+}
+
 // The words of a command line for it: its path, and something for each argument and each flag that it needs.
 std::vector<std::string> words_for(const Command& command) {
   std::vector<std::string> words;

@@ -110,6 +110,10 @@ int main(int argc, char** argv) {
   // As kpm, it is the group of commands of that name.
   const bool is_whole =
       !args.empty() && (args[0] == "__complete" || (args.size() == 1 && args[0] == "--version"));
-  if (argc > 0 && mist::Path(argv[0]).filename() == "kpm" && !is_whole) args.insert(args.begin(), "kpm");
-  return static_cast<int>(mist::cli::run(args, machine, mist::cli::command_table()));
+  mist::cli::CommandTable table = mist::cli::command_table();
+  if (argc > 0 && mist::Path(argv[0]).filename() == "kpm" && !is_whole) {
+    args.insert(args.begin(), "kpm");
+    table.called_as = "kpm";
+  }
+  return static_cast<int>(mist::cli::run(args, machine, table));
 }

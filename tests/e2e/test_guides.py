@@ -1,8 +1,11 @@
 """The guides in docs/ do what they show."""
 import json
 import os
+import pathlib
 import re
 import shlex
+import shutil
+import subprocess
 
 from guides import ROOT, Guide, blocks
 from harness import check, equal, kubeconfig_text, test
@@ -106,7 +109,34 @@ def packages_are_called_as_documented(t):
 def a_kube_is_written_as_documented(t):
     for who in ("AUTHOR", "COMMITTER"):
         t.env |= {f"GIT_{who}_NAME": "t", f"GIT_{who}_EMAIL": "t@example.com"}
-    Guide(t, "docs/kpm.md").run()
+    guide = Guide(t, "docs/kpm.md")
+    t.env["HOME"] = str(guide.directory)
+    t.claim_namespace("kubes")
+    t.kube.namespace("kubes")
+    t.env["KUBECONFIG"] = t.file("kubeconfig-kubes", kubeconfig_text(t.kube.server, {"token": t.token}, t.kube.ca, "kubes"))
+    # The archive of the document is on this machine, and gets a version while it is read.
+    archive = t.dir / "archive"
+    shutil.copytree(ROOT / "packages/kpm", archive)
+
+    def commit(message):
+        for arguments in (["add", "."], ["commit", "-q", "-m", message]):
+            subprocess.run(["git", "-C", archive, *arguments], check=True, env=guide.environment())
+    subprocess.run(["git", "init", "-q", "-b", "main", archive], check=True, env=guide.environment())
+    commit("one")
+    kpm = shlex.quote(str(pathlib.Path(t.mistctl).with_name("kpm")))
+    address = "https://example.com/kubes.git"
+    guide.program("kpm", f'if [ "$1" = archive-add ] && [ "$3" = {address} ]; then set -- archive-add "$2" "file://{archive}"; fi\n'
+                         f'if [ "$1" = archive-list ]; then {kpm} "$@" | sed "s|file://{archive}|{address}|"; else exec {kpm} "$@"; fi')
+
+    def before(block):
+        if "kpm upgrade nginx" in block.text:
+            metadata = archive / "packages/nginx/K3.yaml"
+            metadata.write_text(metadata.read_text().replace("version: 1.10.0", "version: 1.11.0"))
+            commit("two")
+        if "git init" in block.text:  # "in an empty directory"
+            guide.directory = guide.directory / "kubes"
+            guide.directory.mkdir()
+    guide.run(before=before)
 
 
 @test

@@ -3,11 +3,12 @@ import base64
 import json
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 
-from harness import check, contains, equal, test
-from terminal import Terminal
+from harness import check, contains, equal, kubeconfig_text, test
+from terminal import Screen, Terminal
 from wasm_modules import guest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -207,6 +208,166 @@ def kpm_warns_of_dependencies(t):
         equal(t.owned(each), set(), "what stays")
     contains(t.run("kpm", "install", "needs", "--force").err, "!!-> WARNING")
     equal(t.owned("needs"), {"ConfigMap/needs"})
+
+
+def at_terminal(t, *arguments, program="mistctl", **environment):
+    """A command at a terminal that is wide enough for each line."""
+    path = str(pathlib.Path(t.mistctl).with_name(program))
+    return Terminal([path, *arguments], t.environment(TERM="xterm", NO_COLOR="1", **environment), 24, 200, t.dir)
+
+
+@test
+def kpm_asks_before_it_goes_on_without_a_dependency(t):
+    copy = t.dir / ".kpm/needs"
+    t.file(copy / "K3.yaml", f"name: needs\nversion: 1.0.0\ndependencies:\n  - name: nginx-{t.ns}\n    version: 1.9 < x <= 1.10\n")
+    t.file(copy / "manifests/a.json", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "needs"}}))
+    for answer in ("no", ""):
+        refused = at_terminal(t, "kpm", "install", "needs")
+        refused.wait_for("Continue? ")
+        refused.type(f"{answer}\r")
+        equal(refused.finish(), 1, refused.text())
+        contains(refused.text(), f"!!-> WARNING: Dependency nginx-{t.ns} (1.9 < x <= 1.10) does not seem to be satisfied.",
+                 "!!-> This package may not function correctly.", "error: nothing was changed, because the answer was no")
+        equal((t.owned("needs"), t.record("needs")), (set(), []), "refused, and written all the same")
+    agreed = at_terminal(t, "kpm", "install", "needs")
+    agreed.wait_for("Continue? ")
+    agreed.type("yes\r")
+    equal(agreed.finish(), 0, agreed.text())
+    equal(t.owned("needs"), {"ConfigMap/needs"})
+    t.run("kpm", "uninstall", "needs", "--yes", "--wait")
+
+
+# The workflows of "Kubernetes Package Manager (KPM), Version 1", to the letter: what its user types and sees. A line that
+# begins with "$ " is run; the rest of a line that asks is what is typed.
+WORKFLOWS = {
+    "install a package": """$ kpm update
+---> Fetching updates...
+---> Done
+$ kpm search etcd
+\tetcd-standalone: etcd-standalone is a single Etcd instance (no cluster)
+$ kpm info ponycorn
+\tName: ponycorn
+\tDescription: The ponycorn server
+\tVersion: 1.0.3
+\tWebsite: http://github.com/technosophos/ponycorn
+\tMaintainers: Matt Butcher <mbutcher@deis.com>
+\tDependencies: nginx (1.9 < x <= 1.10)
+\tProvides: ponycorn-config.json
+\tDetails:
+\t  This package provides the ponycorn server, which requires an existing nginx server to function correctly.
+$ kpm install ponycorn
+---> Downloading ponycorn-1.0.3
+---> Cached files into HOME/.kpm/ponycorn-1.0.3/
+!!-> WARNING: Dependency nginx (1.9 < x <= 1.10) does not seem to be satisfied.
+!!-> This package may not function correctly.
+Continue? yes
+---> Running kubectl create -f ...
+---> Done
+$ kpm list
+\tponycorn: 1.0.3
+$ kpm uninstall ponycorn --yes --wait
+ponycorn is uninstalled: 1 object deleted
+""",
+    "change a package, and install it": """$ kpm get etcd-standalone
+---> Downloading etcd-standalone
+---> Cached files into HOME/.kpm/etcd-standalone/
+$ sed -i s/2379/2380/ HOME/.kpm/etcd-standalone/manifests/etcd-service.yaml
+$ kpm install etcd-standalone
+---> Using your working copy HOME/.kpm/etcd-standalone/
+---> Running kubectl create -f ...
+---> Done
+$ kpm list
+\tetcd-standalone: 2.2.0-beta3
+""",
+}
+
+
+def typed(t, command, question=""):
+    """What a terminal shows of a command; `question` is its line that asks, with the answer."""
+    program, *arguments = shlex.split(command.replace("HOME", str(t.dir)))
+    if program != "kpm":
+        subprocess.run([program, *arguments], check=True)
+        return ""
+    terminal = at_terminal(t, *arguments, program="kpm")
+    if question:
+        asked, answer = question.split("? ")
+        terminal.wait_for(asked + "? ")
+        terminal.type(answer + "\r")
+    equal(terminal.finish(), 0, terminal.text())
+    screen = Screen(200)
+    screen.feed(terminal.text().replace(str(t.dir), "HOME").replace("\t", "\\t"))
+    # Progress is mistctl's own, and so is the renderer's warning, which other commands than kpm need.
+    return "".join(f"{line}\n" for line in screen.text().split("\n")
+                   if line and not line.startswith(("✓ ", "warning: package: this package needs ")))
+
+
+@test
+def kpm_does_what_its_document_shows(t):
+    # A release of another test may be made from a package nginx: this user sees those of the namespace alone.
+    user, token = t.identity("author")
+    t.kube.create("RoleBinding", t.ns, {
+        "metadata": {"name": "author"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"},
+        "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}]})
+    archive(t)
+    t.env["KUBECONFIG"] = t.file("kubeconfig-author", kubeconfig_text(t.kube.server, {"token": token}, t.kube.ca, t.ns))
+    for name, workflow in WORKFLOWS.items():
+        shown = ""
+        for step in workflow.split("$ ")[1:]:
+            command, *expected = step.rstrip("\n").split("\n")
+            question = next((line for line in expected if "? " in line), "")
+            shown += f"$ {command}\n" + typed(t, command, question)
+        equal(shown.split("\n"), workflow.replace("\t", "\\t").split("\n"), name)
+        if name == "install a package":
+            equal(t.owned("ponycorn"), set(), "what stays")
+    equal(t.kube.get("Service", t.ns, "etcd")["spec"]["ports"][0]["port"], 2380, "what its user changed")
+
+
+@test
+def kpm_works_on_its_releases_by_name(t):
+    copy = t.dir / ".kpm/shelf"
+    for version in ("1.0.0", "1.1.0"):
+        t.file(copy / "K3.yaml", f"name: shelf\nversion: {version}\n")
+        t.file(copy / "manifests/a.json", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shelf"}, "data": {"v": version}}))
+        t.run("kpm", "install" if version == "1.0.0" else "upgrade", "shelf")
+    equal(t.run("kpm", "history", "shelf", "-o", "json").json, t.run("history", "shelf", "-o", "json").json)
+    status = t.run("kpm", "status", "shelf", "-o", "json").json
+    equal((status["name"], status["packageVersion"]), ("shelf", "1.1.0"))
+    contains(t.run("kpm", "rollback", "shelf").out, "is rolled back to v0")
+    equal(t.kube.get("ConfigMap", t.ns, "shelf")["data"], {"v": "1.0.0"})
+    for verb in ("status", "history", "rollback"):
+        t.refused("kpm", verb, "shelves", says=["shelves"])
+        contains(t.run("__complete", f"kpm {verb} sh", ":=").out, "shelf")
+    t.run("kpm", "uninstall", "shelf", "--yes", "--wait")
+
+
+@test
+def kpm_renders_json_templates(t):
+    copy = t.dir / ".kpm/shelf"
+    t.file(copy / "K3.yaml", "name: shelf\nversion: 1.0.0\nvalues: {books: [a, b]}\n")
+    t.file(copy / "manifests/a.json.tmpl", '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": {{ name | tojson }}},\n'
+           ' "data": {"books": {{ books | join(" ") | tojson }}}}\n')
+    t.run("kpm", "install", "shelf", "--set-json", 'books=["a \\"quoted\\"", "c"]')
+    equal(t.kube.get("ConfigMap", t.ns, "shelf")["data"], {"books": 'a "quoted" c'})
+    contains(t.run("kpm", "info", "shelf").out, "\tProvides: a.json.tmpl\n")
+    t.file(copy / "manifests/a.json.tmpl", '{"apiVersion": "v1", "kind": {{ missing.kind }}}\n')
+    t.refused("kpm", "upgrade", "shelf", says=["manifests/a.json.tmpl:1"])
+
+
+@test
+def kpm_keeps_everything_in_its_home(t):
+    home = t.dir / "elsewhere/kubes"
+    t.env["KPM_HOME"] = str(home)
+    archive(t)
+    contains(t.run("kpm", "get", "nginx").out, f"---> Cached files into {home}/nginx/\n")
+    contains(t.run("kpm", "install", "etcd-standalone").out, f"---> Cached files into {home}/etcd-standalone-2.2.0-beta3/\n")
+    check(not (t.dir / ".kpm").exists(), "~/.kpm is written")
+    described = t.run("kpm", "info", "nginx", "-o", "json").json
+    equal((described["workingCopy"], described["archive"], described["provides"]),
+          (str(home / "nginx"), None, ["nginx-deployment.yaml.tmpl", "nginx-service.yaml"]))
+    t.env["KPM_HOME"] = "elsewhere/kubes"  # from where the command is run
+    contains(t.run("kpm", "install", "nginx", "--dry-run").out, f"---> Using your working copy {home}/nginx/\n")
+    del t.env["KPM_HOME"]
+    contains(t.refused("kpm", "search").err, "no archive is configured")
 
 
 @test
@@ -519,6 +680,55 @@ print("made on the host")
     t.file(copy / "templates/helper", "x")
     t.refused("upgrade", "scripted", "-p", str(copy), *answers, "--allow-host-scripts", says=["nobody can be asked"])
     t.run("kpm", "uninstall", "scripted", "--yes", "--wait")
+
+
+HOST_SCRIPT = """import json, subprocess, sys
+given = json.load(sys.stdin)
+key = subprocess.run(["echo", "made-by-a-program"], capture_output=True, text=True, check=True).stdout.strip()
+with open("manifests/made.json", "w") as file:
+    json.dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": given["release"]["name"]}, "data": {"key": key}}, file)
+"""
+
+
+@test
+def kpm_shows_a_host_script_and_asks(t):
+    copy = t.dir / ".kpm/hosted"
+    t.file(copy / "K3.yaml", "name: hosted\nversion: 1.0.0\n")
+    t.file(copy / "scripts/pre-install.py", HOST_SCRIPT)
+    for answer, code in (("no", 1), ("yes", 0)):
+        terminal = at_terminal(t, "kpm", "install", "hosted", "--allow-host-scripts")
+        terminal.wait_for("Run it? ")
+        shown = terminal.text().replace("\r\n", "\n")
+        contains(shown, "needs the Python of this machine, because it uses subprocess", HOST_SCRIPT.rstrip(), "without network")
+        check(re.search("sha256:[0-9a-f]{64}", shown), shown)
+        equal(t.owned("hosted"), set(), "it ran before anybody allowed it")
+        terminal.type(f"{answer}\r")
+        equal(terminal.finish(), code, terminal.text())
+        if answer == "no":
+            contains(terminal.text(), "nothing was changed, because the answer was no")
+            equal((t.owned("hosted"), t.record("hosted")), (set(), []), "refused, and written all the same")
+    equal(t.kube.get("ConfigMap", t.ns, "hosted")["data"], {"key": "made-by-a-program"})
+    # The consent is remembered, for these bytes.
+    t.run("kpm", "upgrade", "hosted", "--allow-host-scripts")
+    t.file(copy / "scripts/pre-install.py", HOST_SCRIPT + "# one byte more\n")
+    changed = at_terminal(t, "kpm", "upgrade", "hosted", "--allow-host-scripts")
+    changed.wait_for("Run it? ")
+    contains(changed.text(), "# one byte more")
+    changed.type("no\r")
+    equal(changed.finish(), 1, changed.text())
+    t.run("kpm", "uninstall", "hosted", "--yes", "--wait")
+
+
+@test
+def kpm_ends_a_host_script_that_uses_too_much(t):
+    copy = t.dir / ".kpm/bomb"
+    t.file(copy / "K3.yaml", "name: bomb\nversion: 1.0.0\n")
+    t.file(copy / "scripts/pre-install.py", "import os, subprocess\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n")
+    refused = t.refused("kpm", "install", "bomb", "--allow-host-scripts", says=["sha256:"])
+    digest = re.search("sha256:[0-9a-f]{64}", refused.err)[0]
+    t.refused("kpm", "install", "bomb", f"--allow-host-scripts={digest}",
+              says=["used more processes and threads than it may", "256 of them at once"])
+    equal((t.owned("bomb"), t.record("bomb")), (set(), []))
 
 
 @test

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 
 #include "base/text.h"
 #include "config/paths.h"
@@ -19,8 +20,6 @@ using package::HostScript;
 constexpr std::string_view kBubblewrap = "bwrap";
 constexpr const char* kSearchPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr std::string_view kManifests = "manifests";
-constexpr std::chrono::minutes kLongest{5};
-constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;
 constexpr std::size_t kMostLines = 200;
 
 // Of this machine, read-only: what programs need to run, and public certificates. Private keys lie beside
@@ -46,7 +45,17 @@ constexpr std::array kSystem{
     "/etc/crypto-policies",
 };
 
-std::vector<std::string> bubblewrap(const Path& package, const Path& manifests) {
+// Before 0.7.0, bubblewrap could not limit a tmpfs.
+bool can_limit_tmpfs(ProcessRunner& processes, const Context& context) {
+  Command command;
+  command.program = kBubblewrap;
+  command.arguments = {"--help"};
+  const auto help = processes.run(command, context);
+  return help.ok() && (help->out + help->err).find("--size ") != std::string::npos;
+}
+
+std::vector<std::string> bubblewrap(const Path& package, const Path& manifests,
+                                    std::optional<std::uint64_t> temporary_bytes) {
   // Root would keep all capabilities, and may remount what is bound read-only with them.
   std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop",
                                      "ALL",           "--clearenv"};
@@ -55,7 +64,9 @@ std::vector<std::string> bubblewrap(const Path& package, const Path& manifests) 
        "PYTHONDONTWRITEBYTECODE", "1"});
   for (const char* const each : kSystem) add({"--ro-bind-try", each, each});
   // The kernel lets root write its settings, such as the program that handles crashes, without a capability.
-  add({"--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/tmp"});
+  add({"--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"});
+  if (temporary_bytes) add({"--size", fmt::format("{}", *temporary_bytes)});
+  add({"--tmpfs", "/tmp"});
   add({"--ro-bind", package.string(), "/package"});
   add({"--bind", manifests.string(), fmt::format("/package/{}", kManifests)});
   add({"--remount-ro", "/", "--chdir", "/package", "python3", std::string(package::kPreInstallScript)});
@@ -129,6 +140,44 @@ Result<Files> HostScripts::run(const HostScript& script, const Consent& consent,
   return run_in(script, scratch.path(), context);
 }
 
+Command HostScripts::sandboxed(const Path& package, const Path& manifests, const Context& context) {
+  std::optional<std::uint64_t> temporary;
+  if (can_limit_tmpfs(processes_, context)) temporary = limits_.temporary_bytes;
+  Command command;
+  command.program = kBubblewrap;
+  command.arguments = bubblewrap(package, manifests, temporary);
+  // bubblewrap itself is process 1 of the sandbox, and the script can read that one's environment in /proc:
+  // --clearenv clears the script's own alone.
+  command.environment = BaseEnvironment::Empty;
+  command.env = {{"PATH", kSearchPath}};
+  command.output_limit = limits_.output_bytes;
+  command.file_limit = limits_.file_bytes;
+  // Of bubblewrap, whose first process adopts what the script leaves. When that one is killed, the kernel
+  // ends all of its PID namespace.
+  command.tree = {.threads = limits_.threads,
+                  .memory_bytes = limits_.memory_bytes,
+                  .processor_time = limits_.processor_time};
+  return command;
+}
+
+Error HostScripts::exceeded(TreeLimit limit) const {
+  const auto ended = [](std::string_view what, std::string_view bound) {
+    return error(ErrorKind::Invalid, "{} was ended: it used more {} than it may", package::kPreInstallScript,
+                 what)
+        .with_because(fmt::format("with all that it starts, a script may have {}", bound))
+        .with_hint("a script that only needs to make values and manifests uses far less; tell its author");
+  };
+  switch (limit) {
+    case TreeLimit::Threads:
+      return ended("processes and threads", fmt::format("{} of them at once", limits_.threads));
+    case TreeLimit::Memory:
+      return ended("memory", fmt::format("{} MiB", limits_.memory_bytes >> 20));
+    case TreeLimit::ProcessorTime:
+      return ended("processor time", fmt::format("{} s", limits_.processor_time.count()));
+  }
+  return error(ErrorKind::Internal, "an unknown limit");
+}
+
 Result<Files> HostScripts::run_in(const HostScript& script, const Path& directory, const Context& context) {
   const Path package = directory / "package";
   const Path manifests = directory / kManifests;
@@ -136,17 +185,9 @@ Result<Files> HostScripts::run_in(const HostScript& script, const Path& director
   MIST_TRY_VOID(files_.make_directories(manifests, 0700));
   MIST_TRY_VOID(write_files(files_, package, files_of_part(script.files, kManifests, false)));
   MIST_TRY_VOID(write_files(files_, manifests, files_of_part(script.files, kManifests, true)));
-  Command command;
-  command.program = kBubblewrap;
-  command.arguments = bubblewrap(package, manifests);
-  // bubblewrap itself is process 1 of the sandbox, and the script can read that one's environment in /proc:
-  // --clearenv clears the script's own alone.
-  command.environment = BaseEnvironment::Empty;
-  command.env = {{"PATH", kSearchPath}};
+  Command command = sandboxed(package, manifests, context);
   command.input = script.input;
-  command.output_limit = std::uint64_t{4} << 20;
-  command.file_limit = kLargestFile;
-  auto ran = processes_.run(command, context.with_timeout(kLongest));
+  auto ran = processes_.run(command, context.with_timeout(limits_.time));
   if (!ran.ok() && ran.error().kind == ErrorKind::NotFound)
     return error(ErrorKind::NotFound, "{} can't run on this machine without bubblewrap",
                  package::kPreInstallScript)
@@ -155,6 +196,7 @@ Result<Files> HostScripts::run_in(const HostScript& script, const Path& director
   const std::string frame =
       fmt::format("while running {} of {} on this machine", package::kPreInstallScript, script.package);
   if (!ran.ok()) return std::move(ran).error().with_frame(frame);
+  if (ran->exceeded) return exceeded(*ran->exceeded).with_frame(frame);
   if (ran->exit_code != 0)
     return error(ErrorKind::Invalid, "{} ended with the exit code {}", package::kPreInstallScript,
                  ran->exit_code)

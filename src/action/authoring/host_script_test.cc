@@ -20,9 +20,11 @@ using ::testing::Pair;
 class FakeBubblewrap final : public ProcessRunner {
  public:
   Result<ProcessResult> run(const Command& command, const Context&) override {
+    if (!is_there) return error(ErrorKind::NotFound, "no such program");
+    if (command.arguments == std::vector<std::string>{"--help"})
+      return ProcessResult{.exit_code = 0, .out = help, .err = {}};
     ++runs;
     last = command;
-    if (!is_there) return error(ErrorKind::NotFound, "no such program");
     const auto bind = std::ranges::find(command.arguments, "--bind");
     writable = std::ranges::count(command.arguments, "--bind");
     const Path manifests = *(bind + 1);
@@ -32,6 +34,7 @@ class FakeBubblewrap final : public ProcessRunner {
   }
 
   bool is_there = true;
+  std::string help = "    --size BYTES    Set size of next argument (only for --tmpfs)\n";
   ProcessResult result;
   Path link;
   int runs = 0;
@@ -116,6 +119,108 @@ says("nested", nested and (remount(b"/package") or remount(b"/proc/sys") or libc
   ASSERT_TRUE(made.ok()) << made.error().to_line() << made.error().because;
   for (const char* const each : {"setting", "remount", "unmount", "keys", "nested"})
     EXPECT_EQ(made->at(std::string("manifests/") + each), "refused") << each;
+}
+
+TEST_F(HostScriptTest, LimitsAreThoseOfTheWholeScript) {
+  ASSERT_TRUE(run().ok());
+  const HostScriptLimits limits;
+  EXPECT_EQ(bubblewrap.last.tree.threads, limits.threads);
+  EXPECT_EQ(bubblewrap.last.tree.memory_bytes, limits.memory_bytes);
+  EXPECT_EQ(bubblewrap.last.tree.processor_time, limits.processor_time);
+  EXPECT_EQ(bubblewrap.last.file_limit, limits.file_bytes);
+  const auto& arguments = bubblewrap.last.arguments;
+  const auto size = std::ranges::find(arguments, "--size");
+  ASSERT_NE(size, arguments.end());
+  EXPECT_EQ(std::vector(size + 1, size + 4),
+            (std::vector<std::string>{fmt::format("{}", limits.temporary_bytes), "--tmpfs", "/tmp"}));
+}
+
+TEST_F(HostScriptTest, AnOldBubblewrapRunsItWithoutALimitOnTmp) {
+  bubblewrap.help = "    --tmpfs DEST    Mount new tmpfs on DEST\n";
+  ASSERT_TRUE(run().ok());
+  EXPECT_THAT(bubblewrap.last.arguments, ::testing::Not(Contains("--size")));
+  EXPECT_THAT(bubblewrap.last.arguments, Contains("--tmpfs"));
+}
+
+// A hostile script in the real bubblewrap; as root these run too, whom RLIMIT_NPROC doesn't bind.
+class LimitedHostScript : public HostScriptTest {
+ protected:
+  void SetUp() override {
+    if (std::system("bwrap --version >/dev/null 2>&1 && python3 --version >/dev/null 2>&1") != 0)
+      GTEST_SKIP() << "bubblewrap or Python isn't installed here";
+  }
+
+  // Its error. Empty, and the test is skipped: bubblewrap can't run here.
+  Error ended(const std::string& script) {
+    kube["scripts/pre-install.py"] = "import subprocess\n" + script;
+    HostProcessRunner real;
+    HostScripts confined{files, real, events, temp.path() / "state", temp.path() / "cache", limits};
+    auto made = confined.run(
+        {"./shop", "subprocess", kube, "{}"},
+        [](const package::HostScript&, const crypto::Digest&) { return Status(); }, Context());
+    if (made.ok()) {
+      ADD_FAILURE() << "it ended well";
+      return {};
+    }
+    return std::move(made).error();
+  }
+  static bool cannot_run(const Error& failure) {
+    return failure.because.find("namespace") != std::string::npos;
+  }
+
+  HostScriptLimits limits;
+};
+
+TEST_F(LimitedHostScript, AForkBombEnds) {
+  limits.threads = 40;
+  const Error failure =
+      ended("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n");
+  if (cannot_run(failure)) GTEST_SKIP() << failure.because;
+  EXPECT_THAT(failure.message, HasSubstr("more processes and threads than it may"));
+  EXPECT_THAT(failure.because, HasSubstr("40 of them at once"));
+}
+
+// As daemons do, to get rid of their parent.
+TEST_F(LimitedHostScript, ProcessesWithoutAParentCount) {
+  limits.threads = 20;
+  const Error failure = ended(R"(
+import os, time
+for _ in range(100):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+time.sleep(600)
+)");
+  if (cannot_run(failure)) GTEST_SKIP() << failure.because;
+  EXPECT_THAT(failure.message, HasSubstr("more processes and threads than it may"));
+}
+
+TEST_F(LimitedHostScript, AMemoryHogEnds) {
+  limits.memory_bytes = std::uint64_t{64} << 20;
+  const Error failure = ended("kept = []\nwhile True:\n    kept.append(b'x' * (1 << 20))\n");
+  if (cannot_run(failure)) GTEST_SKIP() << failure.because;
+  EXPECT_THAT(failure.message, HasSubstr("more memory than it may"));
+  EXPECT_THAT(failure.because, HasSubstr("64 MiB"));
+}
+
+TEST_F(LimitedHostScript, ABusyLoopEnds) {
+  limits.processor_time = std::chrono::seconds(1);
+  const Error failure = ended("while True:\n    pass\n");
+  if (cannot_run(failure)) GTEST_SKIP() << failure.because;
+  EXPECT_THAT(failure.message, HasSubstr("more processor time than it may"));
+  EXPECT_THAT(failure.because, HasSubstr("1 s"));
+}
+
+TEST_F(LimitedHostScript, TheFilesInTmpAreLimitedTogether) {
+  if (std::system("bwrap --help 2>&1 | grep -q -e '--size '") != 0)
+    GTEST_SKIP() << "the bubblewrap of this machine can't limit a tmpfs";
+  limits.temporary_bytes = std::uint64_t{1} << 20;
+  const Error failure = ended("for i in range(40):\n    open(f'/tmp/{i}', 'w').write('x' * 100_000)\n");
+  if (cannot_run(failure)) GTEST_SKIP() << failure.because;
+  EXPECT_THAT(failure.because, HasSubstr("No space left on device"));
 }
 
 TEST_F(HostScriptTest, TheEnvironmentHereIsNotGivenToBubblewrap) {

@@ -16,6 +16,9 @@ using release::RevisionStatus;
 constexpr FlagGroup kGroups[] = {kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl history web", "The changes to the release, and the revisions that it can be rolled back to"}};
+constexpr Example kKpmExamples[] = {
+    {"kpm history etcd-standalone",
+     "What was installed when, and the revisions that rollback can return to"}};
 
 // A revision that somebody is working on needs no advice.
 void warn_of_unfinished(const Invocation& invocation, Machine& machine, const Cluster& cluster,
@@ -64,5 +67,12 @@ constinit const Command kHistoryCommand{.path = "history",
                                         .arguments = kReleaseArgument,
                                         .flags = kGroups,
                                         .examples = kExamples};
+
+constinit const Command kKpmHistoryCommand{.path = "kpm history",
+                                           .summary = "Show the revisions of an installed Kube",
+                                           .run = run_history,
+                                           .arguments = kReleaseArgument,
+                                           .flags = kGroups,
+                                           .examples = kKpmExamples};
 
 }  // namespace mist::cli

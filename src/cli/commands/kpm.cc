@@ -114,6 +114,7 @@ Result<ExitCode> run_search(const Invocation& invocation, Machine& machine) {
 }
 
 constexpr FlagGroup kKpmSearchGroups[] = {kOutputFlags};
+constexpr FlagGroup kKpmInfoGroups[] = {kOutputFlags};
 
 // info
 
@@ -121,50 +122,87 @@ void field(Machine& machine, std::string_view name, std::string_view text) {
   if (!text.empty()) machine.out.write(fmt::format("\t{}: {}\n", name, escape_controls(text)));
 }
 
-std::string provides(const PackageTree& tree) {
+std::vector<std::string> provides(const PackageTree& tree) {
   constexpr std::string_view kManifests = "manifests/";
   std::vector<std::string> names;
   for (const registry::PackageFile& file : tree.files) {
-    if (file.path == registry::kModuleFile) return file.path;
+    if (file.path == registry::kModuleFile) return {file.path};
     if (file.path.starts_with(kManifests)) names.push_back(file.path.substr(kManifests.size()));
   }
-  return join(names, " ");
+  return names;
 }
 
-Result<ExitCode> run_info(const Invocation& invocation, Machine& machine) {
-  MIST_TRY(kpm::Home home, open_kpm_home(machine));
-  const std::string wanted = invocation.argument("KUBE");
-  MIST_TRY(const std::optional<kpm::Kube> copy, home.working_copy(wanted));
+// A Kube of an archive, or a working copy, as `info` shows it.
+struct Described {
   kpm::K3 k3;
-  PackageTree tree;
-  std::string yanked;
+  std::vector<std::string> provides = {};
+  std::optional<std::string> yanked = {};  // why; empty: no reason was given
+  std::string archive = {};                // empty: a working copy
+  Path working_copy = {};
+};
+
+Result<Described> describe(Machine& machine, kpm::Home& home, const std::string& wanted) {
+  MIST_TRY(const std::optional<kpm::Kube> copy, home.working_copy(wanted));
   if (copy) {
-    k3 = copy->k3;
-    MIST_TRY(tree, registry::read_directory_tree(machine.files, copy->directory));
-  } else {
-    MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
-    MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
-    k3 = listed.k3;
-    if (listed.yanked) yanked = listed.yank_reason.empty() ? "no reason was given" : listed.yank_reason;
-    MIST_TRY(tree, home.tree_of(listed, machine.context));
+    MIST_TRY(const PackageTree tree, registry::read_directory_tree(machine.files, copy->directory));
+    return Described{.k3 = copy->k3, .provides = provides(tree), .working_copy = copy->directory};
   }
+  MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
+  MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
+  MIST_TRY(const PackageTree tree, home.tree_of(listed, machine.context));
+  Described found{.k3 = listed.k3, .provides = provides(tree), .archive = listed.archive};
+  if (listed.yanked) found.yanked = listed.yank_reason;
+  return found;
+}
+
+Value described_value(const Described& found) {
+  Value maintainers = Value::array(), dependencies = Value::array(), files = Value::array();
+  for (const std::string& each : found.k3.maintainers) maintainers.push_back(each);
+  for (const kpm::Dependency& each : found.k3.dependencies)
+    dependencies.push_back(Value::object(
+        {{"name", each.name}, {"version", each.range.text()}, {"repo", text_or_null(each.repo)}}));
+  for (const std::string& each : found.provides) files.push_back(each);
+  return Value::object(
+      {{"name", found.k3.name},
+       {"version", found.k3.version.to_string()},
+       {"description", text_or_null(found.k3.description)},
+       {"details", text_or_null(found.k3.details)},
+       {"home", text_or_null(found.k3.home)},
+       {"maintainers", std::move(maintainers)},
+       {"dependencies", std::move(dependencies)},
+       {"provides", std::move(files)},
+       {"archive", text_or_null(found.archive)},
+       {"workingCopy", text_or_null(found.working_copy.string())},
+       {"yanked", found.yanked ? Value::object({{"reason", text_or_null(*found.yanked)}}) : Value()}});
+}
+
+void print_described(Machine& machine, const Described& found) {
+  const kpm::K3& k3 = found.k3;
   field(machine, "Name", k3.name);
   field(machine, "Description", k3.description);
   field(machine, "Version", k3.version.to_string());
-  field(machine, "Yanked", yanked);
+  if (found.yanked) field(machine, "Yanked", found.yanked->empty() ? "no reason was given" : *found.yanked);
   field(machine, "Website", k3.home);
   field(machine, "Maintainers", join(k3.maintainers, ", "));
   std::vector<std::string> needs;
   for (const kpm::Dependency& each : k3.dependencies)
     needs.push_back(fmt::format("{} ({})", each.name, each.range.text()));
   field(machine, "Dependencies", join(needs, ", "));
-  field(machine, "Provides", provides(tree));
-  if (copy) field(machine, "Working copy", copy->directory.string());
-  if (!k3.details.empty()) {
-    machine.out.write("\tDetails:\n");
-    for (const std::string_view line : split(k3.details, '\n'))
-      machine.out.write(fmt::format("\t  {}\n", escape_controls(line)));
-  }
+  field(machine, "Provides", join(found.provides, " "));
+  field(machine, "Working copy", found.working_copy.string());
+  if (k3.details.empty()) return;
+  machine.out.write("\tDetails:\n");
+  for (const std::string_view line : split(k3.details, '\n'))
+    machine.out.write(fmt::format("\t  {}\n", escape_controls(line)));
+}
+
+Result<ExitCode> run_info(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
+  MIST_TRY(const Described found, describe(machine, home, invocation.argument("KUBE")));
+  if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
+    print_value(machine, format, described_value(found));
+  else
+    print_described(machine, found);
   return ExitCode::Ok;
 }
 
@@ -257,8 +295,10 @@ constexpr Argument kHelpArguments[] = {{.name = "COMMAND",
 
 Result<ExitCode> run_kpm_help(const Invocation& invocation, Machine& machine) {
   if (const std::string word = invocation.argument("COMMAND"); !word.empty()) {
-    MIST_TRY(const HelpTopic topic, topic_of({"kpm", word}, command_table()));
-    machine.out.write(help_text(topic, command_table(), machine.out.columns(), machine.color_out));
+    CommandTable table = command_table();
+    table.called_as = invocation.called_as();
+    MIST_TRY(const HelpTopic topic, topic_of({"kpm", word}, table));
+    machine.out.write(help_text(topic, table, machine.out.columns(), machine.color_out));
     return ExitCode::Ok;
   }
   for (const Command* const each : command_table().commands)
@@ -316,6 +356,7 @@ constinit const Command kKpmInfoCommand{.path = "kpm info",
                                         .summary = "Describe a Kube",
                                         .run = run_info,
                                         .arguments = kKube,
+                                        .flags = kKpmInfoGroups,
                                         .cluster = ClusterUse::None};
 constinit const Command kKpmGetCommand{.path = "kpm get",
                                        .summary = "Make a working copy of a Kube",

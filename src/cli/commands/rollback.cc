@@ -15,7 +15,7 @@ namespace {
 constexpr Argument kArguments[] = {
     {.name = "NAME", .help = "Name of the release", .completion = Completion::Release},
     {.name = "REVISION",
-     .help = "Which revision to go back to, as mistctl history shows it; without it the last good one before",
+     .help = "Which revision to go back to, as history shows it; without it the last good one before",
      .arity = Arity::Optional,
      .completion = Completion::Revision,
      .refuses_empty = true},
@@ -31,6 +31,10 @@ constexpr Example kExamples[] = {
     {"mistctl rollback web", "Back to how it was before the last change"},
     {"mistctl rollback web 3 --wait", "Back to revision v3, and wait until it runs"},
     {"mistctl rollback web --dry-run", "Only show what would happen"},
+};
+constexpr Example kKpmExamples[] = {
+    {"kpm rollback etcd-standalone", "Back to how it was before the last change"},
+    {"kpm rollback etcd-standalone 3 --wait", "Back to revision v3, and wait until it runs"},
 };
 
 Result<ExitCode> run_rollback(const Invocation& invocation, Machine& machine) {
@@ -57,5 +61,12 @@ constinit const Command kRollbackCommand{.path = "rollback",
                                          .arguments = kArguments,
                                          .flags = kGroups,
                                          .examples = kExamples};
+
+constinit const Command kKpmRollbackCommand{.path = "kpm rollback",
+                                            .summary = "Return an installed Kube to an earlier revision",
+                                            .run = run_rollback,
+                                            .arguments = kArguments,
+                                            .flags = kGroups,
+                                            .examples = kKpmExamples};
 
 }  // namespace mist::cli

@@ -30,6 +30,10 @@ constexpr Example kExamples[] = {
     {"mistctl status web --watch", "Follow it until Ctrl-C"},
     {"mistctl status web --watch --exit-code", "For scripts: wait until it is ready (0) or stuck (3)"},
 };
+constexpr Example kKpmExamples[] = {
+    {"kpm status etcd-standalone", "Its objects, and why some are not ready"},
+    {"kpm status etcd-standalone --watch", "Follow it until Ctrl-C"},
+};
 
 void print_notes(Machine& machine, const ReleaseStatus& status) {
   const std::string_view notes = trim(view::notes_of(status));
@@ -165,5 +169,12 @@ constinit const Command kStatusCommand{.path = "status",
                                        .arguments = kReleaseArgument,
                                        .flags = kGroups,
                                        .examples = kExamples};
+
+constinit const Command kKpmStatusCommand{.path = "kpm status",
+                                          .summary = "Show an installed Kube and what is not ready",
+                                          .run = run_status,
+                                          .arguments = kReleaseArgument,
+                                          .flags = kGroups,
+                                          .examples = kKpmExamples};
 
 }  // namespace mist::cli

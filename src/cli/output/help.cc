@@ -96,10 +96,10 @@ void examples(HelpWriter& writer, const Command& command) {
   }
 }
 
-void command_help(HelpWriter& writer, const Command& command, Flags which) {
+void command_help(HelpWriter& writer, const CommandTable& table, const Command& command, Flags which) {
   writer.paragraph(fmt::format("{}.", command.summary));
   writer.heading("Usage");
-  writer.code(usage_line(command));
+  writer.code(usage_line(command, table.called_as));
   if (!command.alias.empty()) writer.code(fmt::format("mistctl {} …  means the same", command.alias));
   if (!command.arguments.empty()) {
     std::vector<Entry> entries;
@@ -111,9 +111,9 @@ void command_help(HelpWriter& writer, const Command& command, Flags which) {
   const std::size_t left_out =
       which == Flags::All ? all_flags(writer, command) : usual_flags(writer, command);
   examples(writer, command);
-  const std::string more =
-      left_out == 0 ? ""
-                    : fmt::format("{}: mistctl {} --help-all. ", plural(left_out, "more flag"), command.path);
+  const std::string more = left_out == 0 ? ""
+                                         : fmt::format("{}: {} --help-all. ", plural(left_out, "more flag"),
+                                                       typed(table.called_as, command.path));
   writer.paragraph(fmt::format("\n{}The whole manual page: mistctl help {}", more, command.path));
 }
 
@@ -129,7 +129,7 @@ void group_help(HelpWriter& writer, const CommandTable& table, const CommandGrou
   writer.paragraph(fmt::format("{}.", group.summary));
   writer.heading("Commands");
   writer.entries(commands_of(table, group.name));
-  writer.paragraph(fmt::format("\nMore about one: mistctl {} COMMAND --help", group.name));
+  writer.paragraph(fmt::format("\nMore about one: {} COMMAND --help", typed(table.called_as, group.name)));
 }
 
 void overview(HelpWriter& writer, const CommandTable& table) {
@@ -212,7 +212,7 @@ std::string help_text(const HelpTopic& topic, const CommandTable& table, int col
   HelpWriter writer(columns, color);
   const auto group = std::ranges::find(table.groups, topic.group, &CommandGroup::name);
   if (topic.command != nullptr)
-    command_help(writer, *topic.command, topic.all_flags ? Flags::All : Flags::Usual);
+    command_help(writer, table, *topic.command, topic.all_flags ? Flags::All : Flags::Usual);
   else if (group != table.groups.end())
     group_help(writer, table, *group);
   else

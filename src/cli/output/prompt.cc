@@ -8,8 +8,8 @@ namespace {
 
 Status check_asking(const Machine& machine, const Invocation& invocation, const Question& question) {
   if (can_ask(machine)) return {};
-  return error(ErrorKind::Usage, "mistctl {} asks for what it wasn't given, and nobody can answer here",
-               invocation.command().path)
+  return error(ErrorKind::Usage, "{} asks for what it wasn't given, and nobody can answer here",
+               invocation.typed_command())
       .with_because(fmt::format("the question is: {}", trim(question.text)))
       .with_hint(fmt::format("add {}", question.instead));
 }
@@ -48,8 +48,8 @@ Result<SecretString> ask_secret(Machine& machine, const Invocation& invocation, 
 Result<bool> confirm(Machine& machine, const Invocation& invocation, std::string_view question) {
   if (invocation.enabled("yes")) return true;
   if (!can_ask(machine))
-    return error(ErrorKind::Usage, "mistctl {} asks before it continues, and nobody can answer here",
-                 invocation.command().path)
+    return error(ErrorKind::Usage, "{} asks before it continues, and nobody can answer here",
+                 invocation.typed_command())
         .with_because(fmt::format("the question is: {}", question))
         .with_hint("add --yes");
   const ScreenPause pause(machine.screen);  // or the question would be painted over

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -126,6 +127,12 @@ struct CommandGroup {
 struct CommandTable {
   std::span<const Command* const> commands;
   std::span<const CommandGroup> groups;
+  std::string_view called_as =
+      {};  ///< the group whose name the program was started by: "kpm"; empty: mistctl
 };
+
+/// How the user types a command, a group or what follows it: "mistctl install", but "kpm install" where the
+/// program was started as that. `command` is without the program's name: "kpm install NAME".
+std::string typed(std::string_view called_as, std::string_view command);
 
 }  // namespace mist::cli

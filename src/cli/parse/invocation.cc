@@ -21,6 +21,12 @@ const Flag* find_flag_if(const Command& command, Matches matches) {
 
 }  // namespace
 
+std::string typed(std::string_view called_as, std::string_view command) {
+  const bool is_of_it =
+      !called_as.empty() && (command == called_as || command.starts_with(fmt::format("{} ", called_as)));
+  return is_of_it ? std::string(command) : fmt::format("mistctl {}", command);
+}
+
 const Flag* find_flag(const Command& command, std::string_view name) {
   return find_flag_if(command, [&](const Flag& flag) { return flag.name == name; });
 }

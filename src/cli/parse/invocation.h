@@ -20,9 +20,14 @@ class Invocation {
     std::string value;
   };
 
-  explicit Invocation(const Command& command) : command_(&command) {}
+  explicit Invocation(const Command& command, std::string_view called_as = {})
+      : command_(&command), called_as_(called_as) {}
 
   const Command& command() const { return *command_; }
+  /// The group whose name the program was started by; empty: mistctl.
+  std::string_view called_as() const { return called_as_; }
+  /// The command as the user typed it: "mistctl kpm install", "kpm install".
+  std::string typed_command() const { return typed(called_as_, command_->path); }
 
   /// True if the user gave it, whatever its value.
   bool has(std::string_view flag) const;
@@ -59,6 +64,7 @@ class Invocation {
   const Command* command_;
   std::vector<Given> given_;
   std::vector<GivenArgument> arguments_;
+  std::string_view called_as_;
 };
 
 /// The flag of that name among the command's own and the global ones; null if there is none.

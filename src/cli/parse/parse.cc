@@ -149,8 +149,9 @@ std::string_view suggest(std::string_view word, std::vector<std::string_view> ca
   return nearest(word, candidates);
 }
 
-std::string help_line(const Command* command) {
-  return command == nullptr ? "mistctl help" : fmt::format("mistctl {} --help", command->path);
+std::string help_line(const CommandTable& table, const Command* command) {
+  return command == nullptr ? "mistctl help"
+                            : fmt::format("{} --help", typed(table.called_as, command->path));
 }
 
 Error unknown_command(const CommandTable& table, std::string_view group, std::string_view word) {
@@ -170,9 +171,10 @@ Error unknown_command(const CommandTable& table, std::string_view group, std::st
     return error(ErrorKind::Usage, "mistctl has no command \"{}\"", word)
         .with_hint(fmt::format("did you mean {}?", join(below, " or ")));
   const std::string_view best = suggest(word, candidates);
-  return error(ErrorKind::Usage, "mistctl {}has no command \"{}\"", prefix, word)
-      .with_hint(best.empty() ? fmt::format("mistctl {}--help lists them", prefix)
-                              : fmt::format("did you mean mistctl {}{}?", prefix, best));
+  const std::string program = group.empty() ? "mistctl" : typed(table.called_as, group);
+  return error(ErrorKind::Usage, "{} has no command \"{}\"", program, word)
+      .with_hint(best.empty() ? fmt::format("{} --help lists them", program)
+                              : fmt::format("did you mean {} {}?", program, best));
 }
 
 Error missing_subcommand(const CommandTable& table, const CommandGroup& group) {
@@ -184,8 +186,9 @@ Error missing_subcommand(const CommandTable& table, const CommandGroup& group) {
     // A group within the group has several.
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
-  return error(ErrorKind::Usage, "mistctl {} needs a command", group.name)
-      .with_hint(fmt::format("mistctl {} {}", group.name, join(names, "|")));
+  const std::string program = typed(table.called_as, group.name);
+  return error(ErrorKind::Usage, "{} needs a command", program)
+      .with_hint(fmt::format("{} {}", program, join(names, "|")));
 }
 
 // The path that the first of the words are.
@@ -208,23 +211,26 @@ FoundGroup group_in(const CommandTable& table, std::span<const std::string> word
 }
 
 Error unknown_flag(const CommandTable& table, const Command& command, const Token& token) {
-  Error failure = error(ErrorKind::Usage, "mistctl {} has no flag {}", command.path, token.spelled());
+  Error failure =
+      error(ErrorKind::Usage, "{} has no flag {}", typed(table.called_as, command.path), token.spelled());
   std::string owners;
   for (const Command* other : table.commands) {
     const Flag* flag =
         token.is_letter ? find_flag(*other, token.name[0]) : find_flag(*other, std::string_view(token.name));
     if (flag != nullptr && !other->hidden)
-      owners += fmt::format("{}{}", owners.empty() ? "" : ", ", other->path);
+      owners += fmt::format(
+          "{}{}", owners.empty() ? "" : ", ",
+          table.called_as.empty() ? std::string(other->path) : typed(table.called_as, other->path));
   }
   if (!owners.empty())
     return std::move(failure).with_hint(
-        fmt::format("{} is a flag of {}; see {}", token.spelled(), owners, help_line(&command)));
+        fmt::format("{} is a flag of {}; see {}", token.spelled(), owners, help_line(table, &command)));
   std::vector<std::string_view> candidates;
   for (const Flag& flag : kGlobalFlags.flags) candidates.push_back(flag.name);
   for (const FlagGroup& group : command.flags)
     for (const Flag& flag : group.flags) candidates.push_back(flag.name);
   const std::string_view best = token.is_letter ? "" : suggest(token.name, candidates);
-  return std::move(failure).with_hint(best.empty() ? fmt::format("{} lists them", help_line(&command))
+  return std::move(failure).with_hint(best.empty() ? fmt::format("{} lists them", help_line(table, &command))
                                                    : fmt::format("did you mean --{}?", best));
 }
 
@@ -294,17 +300,21 @@ Status add_flags(Invocation& into, const CommandTable& table, const std::vector<
       if (given.flag == flag && !repeatable)
         return error(ErrorKind::Usage, "--{} is given twice", flag->name)
             .with_because(fmt::format("first \"{}\", then \"{}\"", given.value, value))
-            .with_hint(fmt::format("keep one of them; {}", help_line(&command)));
+            .with_hint(fmt::format("keep one of them; {}", help_line(table, &command)));
     into.add_flag(*flag, std::move(value));
   }
   return {};
 }
 
+std::string usage_of(const Invocation& invocation) {
+  return usage_line(invocation.command(), invocation.called_as());
+}
+
 // Left out, such an argument means something else: an empty variable of a script must not.
-Error empty_argument(const Command& command, const Argument& argument) {
-  return error(ErrorKind::Usage, "mistctl {} can't use an empty {}", command.path, argument.name)
+Error empty_argument(const Invocation& invocation, const Argument& argument) {
+  return error(ErrorKind::Usage, "{} can't use an empty {}", invocation.typed_command(), argument.name)
       .with_because("a variable that is not set gives an empty argument too")
-      .with_hint(fmt::format("give {0} a value, or leave it out: {1}", argument.name, usage_line(command)));
+      .with_hint(fmt::format("give {0} a value, or leave it out: {1}", argument.name, usage_of(invocation)));
 }
 
 Status add_arguments(Invocation& into, std::span<const std::string> words) {
@@ -314,17 +324,17 @@ Status add_arguments(Invocation& into, std::span<const std::string> words) {
     const bool many = argument.arity == Arity::OneOrMore || argument.arity == Arity::Any;
     const bool needed = argument.arity == Arity::Required || argument.arity == Arity::OneOrMore;
     if (next == words.size() && needed)
-      return error(ErrorKind::Usage, "mistctl {} needs {}", command.path, argument.name)
-          .with_hint(usage_line(command));
+      return error(ErrorKind::Usage, "{} needs {}", into.typed_command(), argument.name)
+          .with_hint(usage_of(into));
     while (next < words.size()) {
-      if (argument.refuses_empty && words[next].empty()) return empty_argument(command, argument);
+      if (argument.refuses_empty && words[next].empty()) return empty_argument(into, argument);
       into.add_argument(argument, words[next++]);
       if (!many) break;
     }
   }
   if (next < words.size())
-    return error(ErrorKind::Usage, "mistctl {} can't use the argument \"{}\"", command.path, words[next])
-        .with_hint(usage_line(command));
+    return error(ErrorKind::Usage, "{} can't use the argument \"{}\"", into.typed_command(), words[next])
+        .with_hint(usage_of(into));
   return {};
 }
 
@@ -333,8 +343,8 @@ Status check_required_flags(const Invocation& invocation) {
   for (const FlagGroup& group : command.flags)
     for (const Flag& flag : group.flags)
       if (flag.required && !invocation.has(flag.name))
-        return error(ErrorKind::Usage, "mistctl {} needs --{} {}", command.path, flag.name, flag.value)
-            .with_hint(usage_line(command));
+        return error(ErrorKind::Usage, "{} needs --{} {}", invocation.typed_command(), flag.name, flag.value)
+            .with_hint(usage_of(invocation));
   return {};
 }
 
@@ -355,7 +365,7 @@ Result<Parsed> parse_line(const Line& line, const CommandTable& table) {
     for (const Token& token : line.flags)
       if (!help && !is_known_flag(table, token.spelled()))
         return error(ErrorKind::Usage, "mistctl has no flag {}", token.spelled())
-            .with_hint(help_line(nullptr));
+            .with_hint(help_line(table, nullptr));
     return Parsed(HelpTopic{});
   }
   const auto [command, used] = find_command_in(table, line.words);
@@ -368,7 +378,7 @@ Result<Parsed> parse_line(const Line& line, const CommandTable& table) {
   }
   if (help)
     return Parsed(HelpTopic{.command = command, .group = {}, .all_flags = asks_for_all_flags(line.flags)});
-  Invocation invocation(*command);
+  Invocation invocation(*command, table.called_as);
   // Flags first: after a misspelled one its value looks like an argument too many.
   MIST_TRY_VOID(add_flags(invocation, table, line.flags));
   MIST_TRY_VOID(add_arguments(invocation, std::span(line.words).subspan(used)));
@@ -411,8 +421,8 @@ FoundCommand find_command_in(const CommandTable& table, std::span<const std::str
   return {};
 }
 
-std::string usage_line(const Command& command) {
-  std::string line = fmt::format("mistctl {}", command.path);
+std::string usage_line(const Command& command, std::string_view called_as) {
+  std::string line = typed(called_as, command.path);
   for (const Argument& argument : command.arguments) {
     switch (argument.arity) {
       case Arity::Required:

@@ -41,8 +41,8 @@ struct FoundCommand {
 };
 FoundCommand find_command_in(const CommandTable& table, std::span<const std::string> words);
 
-/// "mistctl install NAME -p PACKAGE [flags]".
-std::string usage_line(const Command& command);
+/// "mistctl install NAME -p PACKAGE [flags]"; `called_as` as in CommandTable.
+std::string usage_line(const Command& command, std::string_view called_as = {});
 
 /// True if `args` ask for JSON, even where the rest of them can't be parsed: errors then follow that form.
 bool asks_for_json(std::span<const std::string> args, const CommandTable& table);

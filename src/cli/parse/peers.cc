@@ -413,7 +413,8 @@ class Rewriter {
       const Flag* const mine = flag_of_token(command, token);
       const PeerFlag* const theirs = mine != nullptr && !their_verb ? nullptr : flag_of(token, command);
       if (theirs == nullptr && mine == nullptr && their_verb) {
-        note(fmt::format("{} is left out: mistctl {} has no such flag", token.spelled(), command.path));
+        note(fmt::format("{} is left out: {} has no such flag", token.spelled(),
+                         typed(table_.called_as, command.path)));
         continue;
       }
       if (theirs == nullptr) {
@@ -479,7 +480,7 @@ class Rewriter {
     return done();
   }
 
-  PeerAnswer done() const { return {because_, fmt::format("mistctl {}", join(out_, " "))}; }
+  PeerAnswer done() const { return {because_, typed(table_.called_as, join(out_, " "))}; }
 
   const Line& line_;
   const CommandTable& table_;
