@@ -5,11 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "action/authoring/lint_package.h"
+#include "action/authoring/package_checks.h"
+#include "action/authoring/release_trial.h"
 #include "action/cluster_lookup.h"
-#include "action/deploy/container_contents.h"
-#include "action/deploy/deploy.h"
-#include "action/run_tests.h"
 #include "apimachinery/conditions.h"
 #include "apply/plan/plan.h"
 #include "base/process_identity.h"
@@ -77,10 +75,6 @@ bool is_lost(const Error& failure) {
          failure.kind != Cancelled;
 }
 
-std::string place_of(const package::Finding& finding) {
-  return finding.file.empty() ? std::string() : place_text(finding.file, finding.line) + ": ";
-}
-
 // Frames, reasons and diagnosis of a failure, for the log.
 void tell(StepLog& log, const Error& failure) {
   log.line(fmt::format("error: {}", failure.to_line()));
@@ -134,9 +128,8 @@ class Trial {
       MIST_TRY(const bool ran, step("pre-install", limited, [&](const Context& c) { return run_script(c); }));
       if (!ran) return false;
     }
-    MIST_TRY(const bool clean, step("lint", limited, [&](const Context& c) { return lint(c); }));
-    MIST_TRY(const bool valid, check_versions(limited));
-    if (!clean || !valid) return false;
+    MIST_TRY(const bool valid, check_offline(limited));
+    if (!valid) return false;
     MIST_TRY_VOID(note_objects(limited));
     // Removing what dead tests left takes none of this version's time.
     const Duration left = limited.remaining().value_or(dependencies_.longest);
@@ -322,13 +315,10 @@ class Trial {
     package::Renderer renderer(dependencies_.engines, log_);
     package::RenderRequest request = default_request(*package);
     request.quiet = false;
-    const auto left = renderer.run_pre_install(*package, request, context);
-    if (!left.ok()) return for_authors(left.error());
-    for (const auto& [path, text] : left->written)
-      log_.line(fmt::format("wrote {} ({} bytes)", path, text.size()));
-    for (const std::string& path : left->removed) log_.line(fmt::format("removed {}", path));
-    return left->written.empty() ? "it ended well, and wrote nothing"
-                                 : fmt::format("it wrote {}", plural(left->written.size(), "file"));
+    auto ran = action::run_package_script(
+        renderer, *package, request, [&](std::string_view text) { log_.line(text); }, context);
+    if (!ran.ok()) return for_authors(std::move(ran).error());
+    return ran;
   }
 
   // Hints for a person who installs it are of no use here.
@@ -341,11 +331,14 @@ class Trial {
     return failure;
   }
 
+  action::PackageCases cases_of(const package::Source& package) const {
+    return {.source = package, .folder = directory_ / package::kTestsFolder};
+  }
+
   // Of its default values, without a cluster.
   package::RenderRequest default_request(const package::Source& package) const {
-    const action::PackageCases cases{.source = package, .folder = directory_ / package::kTestsFolder};
     package::RenderRequest request =
-        action::request_for(cases, package::TestCase(), package::engine_of(package).value_or(nullptr));
+        action::default_request_for(cases_of(package), package::engine_of(package).value_or(nullptr));
     request.release_name = job_.package;
     return request;
   }
@@ -367,48 +360,22 @@ class Trial {
     return &*source_;
   }
 
-  Result<std::vector<package::Finding>> findings(const std::string& kube_version, const Context& context) {
-    MIST_TRY(const package::Source* const package, source(context));
-    const action::PackageCases cases{
-        .source = *package, .folder = directory_ / package::kTestsFolder, .kube_version = kube_version};
-    package::Renderer renderer(dependencies_.engines, log_);
-    return action::lint_package(dependencies_.files, renderer, cases, dependencies_.types, context);
-  }
-
-  // The number of errors, which are in the log with everything else.
-  std::size_t tell_findings(const std::vector<package::Finding>& found) {
-    for (const package::Finding& each : found)
-      log_.line(fmt::format("{} {}{} ({})", package::to_string(each.level), place_of(each), each.message,
-                            each.rule));
-    return static_cast<std::size_t>(
-        std::ranges::count(found, package::LintLevel::Error, &package::Finding::level));
-  }
-
-  Result<std::string> lint(const Context& context) {
-    MIST_TRY(const std::vector<package::Finding> found, findings({}, context));
-    const std::size_t errors = tell_findings(found);
-    if (errors == 0) return found.empty() ? "nothing to object to" : plural(found.size(), "remark");
-    const auto first = std::ranges::find(found, package::LintLevel::Error, &package::Finding::level);
-    return error(ErrorKind::Invalid, "{}{}", place_of(*first), first->message);
-  }
-
-  Result<bool> check_versions(const Context& context) {
+  // The rules, and every Kubernetes that this program knows. False: one of them found errors.
+  Result<bool> check_offline(const Context& context) {
     bool all = true;
-    const std::string minors = dependencies_.types.minors();
-    for (const std::string_view each : split(minors, ',')) {
-      const std::string minor(trim(each));
-      if (minor.empty()) continue;
-      MIST_TRY(
-          const bool valid,
-          step(fmt::format("Kubernetes {}", minor), context, [&](const Context& c) -> Result<std::string> {
-            MIST_TRY(const std::vector<package::Finding> found, findings(fmt::format("v{}.0", minor), c));
-            if (tell_findings(found) == 0) return "every object fits its schema";
-            const auto first = std::ranges::find(found, package::LintLevel::Error, &package::Finding::level);
-            return error(ErrorKind::Invalid, "{}{}", place_of(*first), first->message);
-          }));
-      all = all && valid;
+    for (const action::PackageCheck& each : action::package_checks(dependencies_.types)) {
+      MIST_TRY(const bool passed, step(each.name, context, [&](const Context& c) { return check(each, c); }));
+      all = all && passed;
     }
     return all;
+  }
+
+  Result<std::string> check(const action::PackageCheck& which, const Context& context) {
+    MIST_TRY(const package::Source* const package, source(context));
+    package::Renderer renderer(dependencies_.engines, log_);
+    return action::run_package_check(
+        dependencies_.files, renderer, cases_of(*package), dependencies_.types, which,
+        [&](const package::Finding& each) { log_.line(action::finding_line(each)); }, context);
   }
 
   // For its page. Where there are none, the steps that follow say why.
@@ -479,17 +446,14 @@ class Trial {
   }
 
   Result<bool> install_and_test(const Context& limited) {
-    MIST_TRY(const bool checked, step("dry run", limited, [&](const Context& c) -> Result<std::string> {
-               MIST_TRY(const action::DeployReport report,
-                        deploy(package_, action::install_intent, action::DryRun::Server, c));
-               return fmt::format("the API server accepts {}", plural(report.plan.writes.size(), "object"));
+    MIST_TRY(const bool checked, step("dry run", limited, [&](const Context& c) {
+               return trial().dry_run(render_of(package_, c), c);
              }));
     if (!checked) return false;
-    MIST_TRY(const bool installed, step("install", limited, [&](const Context& c) -> Result<std::string> {
-               auto report = deploy(package_, action::install_intent, action::DryRun::No, c);
+    MIST_TRY(const bool installed, step("install", limited, [&](const Context& c) {
+               Result<std::string> done = trial().install(render_of(package_, c), c);
                tell_events(c);
-               if (!report.ok()) return std::move(report).error();
-               return fmt::format("{} ready", plural(report->plan.writes.size(), "object"));
+               return done;
              }));
     if (!installed) return false;
     MIST_TRY(const bool tested, step("tests", limited, [&](const Context& c) { return test(c); }));
@@ -507,63 +471,57 @@ class Trial {
       return fmt::format("not tried, because {} can't be read now", job_.previous_version);
     }
     if (!unpacked.ok()) return unpacked.error();
-    MIST_TRY_VOID(remains_->uninstall(id_, TrialRemains::Hooks::Run, context));
-    log_.line(fmt::format("installing {}", job_.previous_version));
-    const auto before = deploy(unpacked->package, action::install_intent, action::DryRun::No, context);
+    const action::ReleaseTrial::Version before{job_.previous_version, render_of(unpacked->package, context)};
+    const action::ReleaseTrial::Version now{job_.version, render_of(package_, context)};
+    Result<std::string> done = trial().upgrade(before, now, context);
+    const bool is_of_previous = !done.ok() && done.error().detail<action::PreviousNotInstalled>() != nullptr;
+    if (!is_of_previous) {
+      tell_events(context);
+      return done;
+    }
     MIST_TRY_VOID(context_.check());
     // It passed once; that it doesn't now isn't the new version's fault.
-    if (!before.ok()) {
-      MIST_TRY_VOID(not_ours(before.error()));
-      tell(log_, before.error());
-      return fmt::format("not tried, because {} can't be installed any more", job_.previous_version);
-    }
-    log_.line(fmt::format("upgrading to {}", job_.version));
-    auto report = deploy(package_, action::upgrade_intent, action::DryRun::No, context);
-    tell_events(context);
-    if (!report.ok()) return std::move(report).error();
-    return fmt::format("from {}, {} ready", job_.previous_version,
-                       plural(report->plan.writes.size(), "object"));
+    MIST_TRY_VOID(not_ours(done.error()));
+    tell(log_, done.error());
+    return fmt::format("not tried, because {} can't be installed any more", job_.previous_version);
   }
 
-  using MakeIntent = action::Intent (*)(action::Render);
+  action::ReleaseTrial trial() {
+    return action::ReleaseTrial(*environment_, id_,
+                                {.timeout = dependencies_.timeout,
+                                 .deletes_namespaces = true,
+                                 .say = [this](std::string_view text) { log_.line(text); }});
+  }
 
-  Result<action::DeployReport> deploy(const Path& package, MakeIntent intent, action::DryRun dry,
-                                      const Context& context) {
+  Result<render::WantedRelease> prepared(const Path& package, const Context& context) {
     render::Wanted wanted{.package = package.string(), .values = std::vector<package::ValuesInput>()};
     const render::LiveCluster live{*client_, action::cluster_lookup, &log_};
     render::WantedRelease release(packages(),
                                   {std::make_shared<package::Renderer>(dependencies_.engines, log_), live},
                                   std::move(wanted), log_);
     MIST_TRY_VOID(release.prepare(context));
-    action::DeployOptions options;
-    options.dry_run = dry;
-    options.wait = dry == action::DryRun::No;
-    options.timeout = dependencies_.timeout;
-    const action::Render render = [&](const action::ReleaseState& state) {
-      return release.render(state.facts(), context);
+    return release;
+  }
+
+  // Fetches the package when it is rendered: one that can't be read fails like one that can't be installed.
+  action::Render render_of(Path package, const Context& context) {
+    return [this, package = std::move(package),
+            &context](const action::ReleaseState& state) -> Result<action::RenderedRelease> {
+      MIST_TRY(render::WantedRelease wanted, prepared(package, context));
+      return wanted.render(state.facts(), context);
     };
-    return action::deploy(*environment_, id_, intent(render), options, context);
   }
 
   Result<std::string> test(const Context& context) {
-    MIST_TRY(const action::TestReport report,
-             action::run_tests(
-                 *environment_, id_, {.timeout = dependencies_.timeout},
-                 [&](const action::TestResult& result) {
-                   log_.line(fmt::format("{}: {}{}", result.key.display(), action::to_string(result.outcome),
-                                         result.message.empty() ? "" : ": " + result.message));
-                   for (const apply::ContainerLog& each : result.logs) {
-                     log_.block(fmt::format("{} {}:", each.pod, each.container));
-                     log_.block(each.text);
-                   }
-                 },
-                 context));
-    const std::size_t failed =
-        report.count(action::TestOutcome::Failed) + report.count(action::TestOutcome::Skipped);
-    if (failed > 0)
-      return error(ErrorKind::Invalid, "{} of {} failed", failed, plural(report.tests.size(), "test"));
-    return report.tests.empty() ? "it has none"
-                                : fmt::format("{} passed", plural(report.tests.size(), "test"));
+    const auto tell_result = [&](const action::TestResult& result) {
+      log_.line(fmt::format("{}: {}{}", result.key.display(), action::to_string(result.outcome),
+                            result.message.empty() ? "" : ": " + result.message));
+      for (const apply::ContainerLog& each : result.logs) {
+        log_.block(fmt::format("{} {}:", each.pod, each.container));
+        log_.block(each.text);
+      }
+    };
+    return trial().test(tell_result, context);
   }
 
   // The events that the cluster reported in the namespace meanwhile.
@@ -584,50 +542,11 @@ class Trial {
 
   // Nothing is there; what there is, fails. It goes all the same.
   Result<std::string> remove_all(const Context& context) {
-    Status uninstalled = uninstall_whole(context.with_timeout(times_.uninstall()));
+    Status uninstalled = trial().uninstall(context.with_timeout(times_.uninstall()));
     Status cleared = remains_->clear_up(id_, uid_, context);
     MIST_TRY_VOID(std::move(uninstalled));
     MIST_TRY_VOID(std::move(cleared));
     return "nothing stays";
-  }
-
-  // As its users would. An error says what stays.
-  Status uninstall_whole(const Context& context) {
-    MIST_TRY(const std::vector<apimachinery::ObjectKey> cluster_wide, objects_outside(context));
-    MIST_TRY_VOID(remains_->uninstall(id_, TrialRemains::Hooks::Run, context));
-    MIST_TRY(const std::vector<std::string> stays, what_stays(cluster_wide, context));
-    if (stays.empty()) return {};
-    return error(ErrorKind::Invalid, "uninstalling left {}", join(stays, ", "))
-        .with_hint("objects that the package's own programs make must go with it: give them ownerReferences");
-  }
-
-  Result<std::vector<apimachinery::ObjectKey>> objects_outside(const Context& context) {
-    std::vector<apimachinery::ObjectKey> keys;
-    MIST_TRY(const action::ReleaseState state,
-             action::read_release(*environment_, id_, context, action::LostRevision::Allowed));
-    for (const apply::InventoryItem& item : state.owned())
-      if (item.key.ns != id_.ns) keys.push_back(item.key);
-    return keys;
-  }
-
-  Result<std::vector<std::string>> what_stays(const std::vector<apimachinery::ObjectKey>& cluster_wide,
-                                              const Context& context) {
-    std::vector<std::string> stays;
-    MIST_TRY(const action::ContainerView view,
-             action::ContainerView::of_namespace(*environment_, id_, id_.ns, context));
-    const action::Contents contents = view.judge({});
-    stays.insert(stays.end(), contents.staying.begin(), contents.staying.end());
-    for (const action::Contents::Foreign& each : contents.foreign) stays.push_back(each.display);
-    for (const std::string& each : contents.unreadable) log_.line(fmt::format("not looked at: {}", each));
-    for (const apimachinery::ObjectKey& key : cluster_wide) {
-      const auto resource = client_->resource_for(key.group_kind, {}, context);
-      if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) continue;  // its kind went with it
-      if (!resource.ok()) return resource.error();
-      const auto live = client_->get({*resource, key.ns, key.name}, context);
-      if (live.ok()) stays.push_back(key.display());
-      if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();
-    }
-    return stays;
   }
 
   const TrialDependencies& dependencies_;

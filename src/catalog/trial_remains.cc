@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "action/uninstall.h"
+#include "action/authoring/release_trial.h"
 #include "apimachinery/conditions.h"
 #include "apply/plan/test_objects.h"
 #include "apply/wait/wait.h"
@@ -33,24 +33,10 @@ Result<kube::ObjectRef> namespace_ref(kube::Client& client, const std::string& n
   return kube::ObjectRef{std::move(resource), {}, name};
 }
 
-Status TrialRemains::uninstall(const ReleaseId& id, Hooks hooks, const Context& context) {
-  const action::UninstallOptions options{
-      .rules = {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true},
-      .wait = true,
-      .no_hooks = hooks == Hooks::Skipped,
-      .timeout = dependencies_.times.timeout,
-      .plan_again = true};
-  auto plan = action::plan_uninstall(dependencies_.environment, id, options, context);
-  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return {};
-  if (!plan.ok()) return std::move(plan).error();
-  MIST_TRY(const action::UninstallReport report,
-           action::uninstall(dependencies_.environment, *std::move(plan), options, context));
-  if (report.retained > 0)
-    return error(ErrorKind::Invalid, "uninstalling left {}", plural(report.retained, "object"))
-        .with_hint(
-            "objects with mistletoe.dev/keep or helm.sh/resource-policy: keep stay; a package for everybody "
-            "should have none");
-  return {};
+Status TrialRemains::uninstall(const ReleaseId& id, const Context& context) {
+  return action::uninstall_trial(dependencies_.environment, id, action::UninstallHooks::Skipped,
+                                 {.delete_crds = true, .delete_pvcs = true, .delete_namespaces = true},
+                                 dependencies_.times.timeout, context);
 }
 
 Status TrialRemains::clear_up(const ReleaseId& id, const std::string& namespace_uid, const Context& context) {
@@ -61,7 +47,7 @@ Status TrialRemains::clear_up(const ReleaseId& id, const std::string& namespace_
 
 Status TrialRemains::clear_up_whole(const ReleaseId& id, const std::string& namespace_uid,
                                     const Context& context) {
-  (void)uninstall(id, Hooks::Skipped, context.with_timeout(dependencies_.times.timeout));
+  (void)uninstall(id, context.with_timeout(dependencies_.times.timeout));
   MIST_TRY_VOID(remove_what_stays({id}, context));
   return remove_namespace(id.ns, namespace_uid, context);
 }
@@ -71,7 +57,7 @@ Status TrialRemains::remove_attempt(const ReleaseId& left, const Context& contex
   const auto there = client().get(ref, context);
   if (!there.ok() && there.error().kind == ErrorKind::NotFound) return {};
   if (!there.ok()) return there.error();
-  Status uninstalled = uninstall(left, Hooks::Skipped, context);
+  Status uninstalled = uninstall(left, context);
   if (!uninstalled.ok() && uninstalled.error().detail<release::LockHeld>() != nullptr) return uninstalled;
   MIST_TRY_VOID(remove_what_stays({left}, context));
   return remove_namespace(left.ns, uid_of(*there), context);
@@ -118,7 +104,7 @@ Result<std::vector<Value>> TrialRemains::abandoned_namespaces(const std::string&
 Status TrialRemains::remove_test(const Value& ns, const Context& context) {
   MIST_TRY(const std::vector<ReleaseId> releases, releases_in(ns, context.with_timeout(kProbe)));
   const Context uninstalling = context.with_timeout(kProbe);
-  for (const ReleaseId& each : releases) (void)uninstall(each, Hooks::Skipped, uninstalling);
+  for (const ReleaseId& each : releases) (void)uninstall(each, uninstalling);
   MIST_TRY_VOID(remove_what_stays(releases, context.with_timeout(2 * kProbe)));
   return delete_namespace(name_of(ns), uid_of(ns), context.with_timeout(kProbe));
 }

@@ -45,12 +45,9 @@ class TrialRemains {
     TrialTimes times;
     std::function<void(const std::string&)> warn;  ///< of what stays on the cluster
   };
-  enum class Hooks : std::uint8_t { Run, Skipped };
 
   explicit TrialRemains(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
-  /// All that the release has, but for what the package keeps: Invalid then.
-  Status uninstall(const release::ReleaseId& id, Hooks hooks, const Context& context);
   /// After the own test, whatever became of its uninstall. An error was warned of.
   Status clear_up(const release::ReleaseId& id, const std::string& namespace_uid, const Context& context);
   /// Of an earlier attempt, if it left its namespace. LockHeld: somebody else removes it now.
@@ -62,6 +59,8 @@ class TrialRemains {
   bool is_older_than_any_test(const encoding::Value& ns) const;
 
  private:
+  // As action::uninstall_trial, without hooks.
+  Status uninstall(const release::ReleaseId& id, const Context& context);
   Status clear_up_whole(const release::ReleaseId& id, const std::string& namespace_uid,
                         const Context& context);
   Result<std::vector<encoding::Value>> abandoned_namespaces(const std::string& own_namespace,

@@ -16,19 +16,6 @@ void name_working_copy(Machine& machine, const kpm::Kube& copy) {
   tell_step(machine, fmt::format("Using your working copy {}/", copy.directory.string()));
 }
 
-Result<kpm::Kube> unpacked(Machine& machine, kpm::Home& home, const kpm::Listed& listed, bool say) {
-  if (listed.yanked)
-    tell_caution(machine, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
-                                      listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
-  const bool is_here = machine.files.exists(home.root() / listed.k3.full_name());
-  MIST_TRY(kpm::Kube kube, home.unpack(listed, machine.context));
-  if (say && !is_here) {
-    tell_step(machine, fmt::format("Downloading {}", listed.k3.full_name()));
-    tell_step(machine, fmt::format("Cached files into {}/", kube.directory.string()));
-  }
-  return kube;
-}
-
 }  // namespace
 
 void tell_step(Machine& machine, std::string_view text) {
@@ -52,6 +39,24 @@ Result<kpm::Catalog> read_kpm_catalog(Machine& machine, const kpm::Home& home, s
   return catalog;
 }
 
+Result<kpm::Kube> unpack_kube(Machine& machine, kpm::Home& home, const kpm::Listed& listed, bool say) {
+  if (listed.yanked)
+    tell_caution(machine, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
+                                      listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));
+  const bool is_here = machine.files.exists(home.root() / listed.k3.full_name());
+  MIST_TRY(kpm::Kube kube, home.unpack(listed, machine.context));
+  if (say && !is_here) {
+    tell_step(machine, fmt::format("Downloading {}", listed.k3.full_name()));
+    tell_step(machine, fmt::format("Cached files into {}/", kube.directory.string()));
+  }
+  return kube;
+}
+
+bool is_directory_text(std::string_view wanted) {
+  return wanted.starts_with('/') || wanted == "." || wanted == ".." || wanted.starts_with("./") ||
+         wanted.starts_with("../");
+}
+
 Result<kpm::Kube> obtain_kube(Machine& machine, kpm::Home& home, const std::string& wanted, bool say) {
   MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
   if (copy) {
@@ -60,7 +65,7 @@ Result<kpm::Kube> obtain_kube(Machine& machine, kpm::Home& home, const std::stri
   }
   MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
   MIST_TRY(const kpm::Listed listed, kpm::Home::choose(catalog, wanted));
-  return unpacked(machine, home, listed, say);
+  return unpack_kube(machine, home, listed, say);
 }
 
 Result<kpm::K3> KubeDependencies::find(const std::string& name, std::span<const kpm::Dependency> needs) {
@@ -78,7 +83,7 @@ Result<kpm::K3> KubeDependencies::find(const std::string& name, std::span<const 
 Result<kpm::Kube> KubeDependencies::obtain(const std::string& name, bool say) {
   const auto& found = found_.at(name);
   if (const auto* const listed = std::get_if<kpm::Listed>(&found))
-    return unpacked(machine_, home_, *listed, say);
+    return unpack_kube(machine_, home_, *listed, say);
   const auto& copy = std::get<kpm::Kube>(found);
   if (say) name_working_copy(machine_, copy);
   return copy;

@@ -29,6 +29,11 @@ Result<kpm::Catalog> read_kpm_catalog(Machine& machine, const kpm::Home& home, s
 /// The working copy of that name, else a version of the archives, unpacked. `say`: in lines on stdout.
 Result<kpm::Kube> obtain_kube(Machine& machine, kpm::Home& home, const std::string& wanted, bool say);
 
+/// Whether it is a directory of this machine that a user names: "./web", "..", "/srv/web".
+bool is_directory_text(std::string_view wanted);
+/// A version of an archive, unpacked, as obtain_kube.
+Result<kpm::Kube> unpack_kube(Machine& machine, kpm::Home& home, const kpm::Listed& listed, bool say);
+
 /// Finds what others need: a working copy if it fits, else of the archives, which are read once. Nothing is
 /// unpacked before the plan is made.
 class KubeDependencies {

@@ -489,6 +489,18 @@ Result<Listed> Home::choose_for(const Catalog& catalog, const std::string& name,
   return *chosen;
 }
 
+Result<std::optional<Listed>> Home::version_before(const Catalog& catalog, const K3& of,
+                                                   std::string_view archive) {
+  const Listed* found = nullptr;
+  for (const Listed& each : catalog.kubes) {
+    if (each.k3.name != of.name || each.yanked || !(each.k3.version < of.version)) continue;
+    if (!archive.empty() && each.archive != archive) continue;
+    if (found != nullptr && found->archive != each.archive) return in_two_archives(*found, each);
+    if (found == nullptr || found->k3.version < each.k3.version) found = &each;
+  }
+  return found == nullptr ? std::optional<Listed>() : std::optional(*found);
+}
+
 Result<K3> Home::read_k3(const Path& directory) const {
   const Path file = directory / kMetadataFile;
   MIST_TRY(const std::string text, files_.read(file, kSmallFile));
@@ -500,6 +512,14 @@ Result<std::optional<Kube>> Home::working_copy(const std::string& name) const {
   if (!is_dns1123_label(name) || !files_.exists(directory / kMetadataFile)) return std::optional<Kube>();
   MIST_TRY(K3 k3, read_k3(directory));
   return std::optional(kube_in(std::move(k3), directory, true));
+}
+
+Result<Kube> Home::in_directory(const Path& directory) const {
+  if (!files_.exists(directory / kMetadataFile))
+    return error(ErrorKind::NotFound, "there is no {} in {}", kMetadataFile, directory.string())
+        .with_hint("every Kube has one; mistctl package init DIRECTORY --template kube begins a Kube");
+  MIST_TRY(K3 k3, read_k3(directory));
+  return kube_in(std::move(k3), directory, false);
 }
 
 Kube Home::kube_in(K3 k3, Path directory, bool is_working_copy) const {

@@ -121,6 +121,13 @@ class Home {
   static Result<Listed> choose_for(const Catalog& catalog, const std::string& name,
                                    std::span<const Dependency> needs);
 
+  /// The newest version before `of` that nobody yanked, by SemVer's order; of `archive`, or where that is
+  /// empty, of all. nullopt: there is none. Conflict when several archives have one.
+  static Result<std::optional<Listed>> version_before(const Catalog& catalog, const K3& of,
+                                                      std::string_view archive = {});
+
+  /// The Kube in a directory of its author. Errors: NotFound, those of parse_k3.
+  Result<Kube> in_directory(const Path& directory) const;
   /// The working copy of that name; nullopt: there is none. Invalid: of its K3.yaml.
   Result<std::optional<Kube>> working_copy(const std::string& name) const;
   /// Its files. Errors: of git; Conflict: its archive was updated since, and has another Kube in its place;

@@ -42,6 +42,26 @@ TEST(Choose, TheOnlyVersionMayBeYankedWithoutAReason) {
   EXPECT_THAT(Home::choose(catalog, "other/etcd").error().message, HasSubstr("no archive has a Kube etcd"));
 }
 
+TEST(VersionBefore, IsTheNewestOlderOneThatNobodyYanked) {
+  Catalog catalog{.kubes = {listed("etcd", "1.2.0"), listed("etcd", "1.10.0"), listed("etcd", "1.11.0", ""),
+                            listed("etcd", "2.0.0-rc.1"), listed("other", "1.10.5")},
+                  .problems = {}};
+  const auto before = [&](const std::string& version, std::string_view archive = {}) -> std::string {
+    const auto found = Home::version_before(catalog, listed("etcd", version).k3, archive);
+    if (!found.ok()) return std::string(to_string(found.error().kind));
+    return *found ? (*found)->k3.version.to_string() : "none";
+  };
+  EXPECT_EQ(before("2.0.0"), "2.0.0-rc.1");
+  EXPECT_EQ(before("2.0.0-rc.1"), "1.10.0");
+  EXPECT_EQ(before("1.10.0"), "1.2.0");
+  EXPECT_EQ(before("1.2.0"), "none");
+  EXPECT_EQ(before("2.0.0", "elsewhere"), "none");
+  catalog.kubes.push_back(listed("etcd", "1.3.0"));
+  catalog.kubes.back().archive = "second";
+  EXPECT_EQ(before("2.0.0"), "Conflict");
+  EXPECT_EQ(before("2.0.0", "second"), "1.3.0");
+}
+
 TEST(Choose, TakesAPrereleaseOnlyWhereThereIsNoRelease) {
   const Catalog catalog{
       .kubes = {listed("etcd", "1.2.0"), listed("etcd", "1.10.0"), listed("etcd", "2.0.0-rc.1"),

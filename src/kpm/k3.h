@@ -38,7 +38,17 @@ bool is_preferred(const encoding::SemVer& version, const encoding::SemVer& over)
 /// A K3.yaml that parse_k3 reads as the same. For packages that have none: modules.
 std::string k3_text(const K3& k3);
 
-/// Strict: an unknown or repeated member is an error. Errors: Invalid, with `file` and the line.
+/// The detail of an error of parse_k3: its faults, if there are several.
+struct K3Faults {
+  std::vector<Error> all;
+};
+
+/// Everything that is wrong with it, each with `file`, line and column, in the order of the lines; of very
+/// many the first hundred. Empty: parse_k3 reads it. Text that is no YAML has one fault.
+std::vector<Error> k3_faults(std::string_view text, const std::string& file);
+
+/// Strict: an unknown or repeated member is an error. Errors: Invalid, with `file` and the line; of several
+/// faults at the place of the first, and `because` names each with its place.
 Result<K3> parse_k3(std::string_view text, const std::string& file);
 
 }  // namespace mist::kpm

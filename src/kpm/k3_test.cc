@@ -1,5 +1,6 @@
 #include "kpm/k3.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace mist::kpm {
@@ -97,6 +98,48 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"name: ../a\nversion: 1.0.0\n", 1, "lower case", ""},
         Wrong{"name: a\nversion: 1.0.0\ndependencies:\n  - name: b\n    version: 1.9 << 2\n", 5, "",
               "1.9 < x <= 1.10"}));
+
+// An author fixes all of them at once.
+TEST(K3, EveryFaultIsNamedWithItsPlace) {
+  constexpr std::string_view kText =
+      "name: Bad_Name\nversion: v1.0\nhom: x\ndescription: 1\nmaintainers: [{email: a@b}, 2]\n"
+      "dependencies:\n  - {name: b, version: 1 <}\n  - {name: c, form: d}\nvalues: []\n";
+  const std::vector<Error> faults = k3_faults(kText, "K3.yaml");
+  std::vector<std::string> lines;
+  for (const Error& each : faults) lines.push_back(each.to_line());
+  EXPECT_THAT(
+      lines, ::testing::ElementsAre(
+                 "K3.yaml:1:7: the name must be lower case letters, digits and '-'",
+                 "K3.yaml:2:10: v1.0 is not a SemVer 2 version, such as 1.0.3 or 2.2.0-beta3",
+                 "K3.yaml:3:6: there is no member hom", "K3.yaml:4:14: description must be text, not integer",
+                 "K3.yaml:5:15: name is missing",
+                 "K3.yaml:5:29: a maintainer is text, or an object with name and email",
+                 ::testing::StartsWith("K3.yaml:7:24: a version must follow \"<\""),
+                 "K3.yaml:8:21: there is no member form", "K3.yaml:9:9: values must be an object"));
+  EXPECT_EQ(faults[1].hint, "write 1.0.0, without the v");
+  EXPECT_EQ(faults[2].hint, "did you mean home?");
+
+  const auto k3 = parse_k3(kText, "K3.yaml");
+  ASSERT_FALSE(k3.ok());
+  EXPECT_EQ(k3.error().message, "K3.yaml has 9 faults");
+  EXPECT_EQ(k3.error().where->line, 1U);
+  EXPECT_THAT(k3.error().because,
+              ::testing::HasSubstr("\nK3.yaml:3:6: there is no member hom; did you mean home?\n"));
+  const auto* const detail = k3.error().detail<K3Faults>();
+  ASSERT_NE(detail, nullptr);
+  EXPECT_EQ(detail->all.size(), faults.size());
+}
+
+TEST(K3, VeryManyFaultsAreBounded) {
+  std::string text = "name: a\nversion: 1.0.0\n";
+  for (int i = 0; i < 1000; ++i) text += fmt::format("unknown{}: 1\n", i);
+  EXPECT_EQ(k3_faults(text, "K3.yaml").size(), 100U);
+  const auto k3 = parse_k3(text, "K3.yaml");
+  ASSERT_FALSE(k3.ok());
+  EXPECT_THAT(k3.error().because, ::testing::EndsWith("\nand 80 more"));
+}
+
+TEST(K3, HasNoFaultWhereItIsRead) { EXPECT_TRUE(k3_faults(kPonycorn, "K3.yaml").empty()); }
 
 }  // namespace
 }  // namespace mist::kpm

@@ -34,9 +34,10 @@ std::span<const LintRule> lint_rules();
 struct Finding {
   std::string_view rule;  ///< of lint_rules()
   LintLevel level = LintLevel::Error;
-  std::string file;        ///< inside the package; empty: all of it
-  std::uint32_t line = 0;  ///< from 1; 0: unknown
-  std::string message;     ///< may hold text of the package: escape it before printing
+  std::string file;          ///< inside the package; empty: all of it
+  std::uint32_t line = 0;    ///< from 1; 0: unknown
+  std::string message;       ///< may hold text of the package: escape it before printing
+  std::uint32_t column = 0;  ///< from 1; 0: unknown, or the line says enough
   friend auto operator<=>(const Finding&, const Finding&) = default;
 };
 

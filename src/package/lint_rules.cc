@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kRules{
     LintRule{"metadata", LintLevel::Error,
-             "mistletoe.yaml or Chart.yaml can't be read, or lacks what it needs"},
+             "mistletoe.yaml, Chart.yaml or K3.yaml can't be read, or lacks what it needs"},
     LintRule{"no-metadata", LintLevel::Info, "nothing says its version and what it is"},
     LintRule{"version", LintLevel::Warning, "the version is missing or no SemVer"},
     LintRule{"description", LintLevel::Info, "the description is missing"},
@@ -98,7 +98,7 @@ Finding finding_of(std::string_view rule, const Error& failure, std::string_view
 
 void sort_findings(std::vector<Finding>& findings) {
   const auto key = [](const Finding& each) {
-    return std::tie(each.file, each.line, each.level, each.rule, each.message);
+    return std::tie(each.file, each.line, each.column, each.level, each.rule, each.message);
   };
   std::ranges::sort(findings, {}, key);
   const auto again = std::ranges::unique(findings);

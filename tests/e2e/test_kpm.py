@@ -740,8 +740,45 @@ def kpm_tests_a_kube_and_leaves_nothing(t):
     check(t.kube.get("Namespace", None, name) is None, "its namespace stays")
     copy = t.dir / ".kpm/wrong"
     t.file(copy / "K3.yaml", "name: wrong\nversion: 1.0.0\n")
-    t.file(copy / "manifests/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: Not_A_Name\n")
-    contains(t.refused("kpm", "test", "wrong").out, "Nothing stays")
+    # Only a server knows which ports there are.
+    t.file(copy / "manifests/a.yaml", "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\nspec:\n  ports:\n  - port: 70000\n")
+    contains(t.refused("kpm", "test", "wrong").out, "Letting the server check", "Nothing stays")
+
+
+@test
+def kpm_test_takes_the_steps_of_a_catalog(t):
+    """Of a directory that no archive has yet, and from the version before it, which one has."""
+    web = t.dir / "web"
+    def write(version, data):
+        t.file(web / "K3.yaml", f"name: web\nversion: {version}\n")
+        t.file(web / "manifests/map.yaml", f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n{data}")
+    write("1.0.0", "data:\n  a: one\n")
+    alone = t.run("kpm", "test", "./web").out
+    contains(alone, "---> K3.yaml of web-1.0.0 is well formed\n", "---> lint: 1 remark\n",
+             "---> The upgrade is not tried: no archive is configured", "---> Nothing stays\n", "---> web-1.0.0 passes\n")
+    name = alone.split("namespace ")[1].split(",")[0]
+    check(t.kube.get("Namespace", None, name) is None, "its namespace stays")
+    minors = re.findall(r"---> Kubernetes (1\.\d+): every object fits its schema\n", alone)
+    equal(len(minors), 3, alone)
+    directory = t.dir / "own-archive"
+    shutil.copytree(web, directory / "packages/web")
+    git(str(directory), "init", "-q", "-b", "main")
+    git(str(directory), "add", ".")
+    git(str(directory), "commit", "-q", "-m", "one")
+    t.run("kpm", "archive-add", "own", str(directory))
+    t.run("kpm", "update")
+    contains(t.run("kpm", "test", "./web").out, "The upgrade is not tried: no archive has a version of web before 1.0.0")
+    write("1.1.0", "data:\n  a: two\n")
+    contains(t.run("kpm", "test", "./web").out, "---> Uninstalling, and upgrading from 1.0.0 to 1.1.0...\n",
+             "---> Upgraded from 1.0.0, 1 object ready\n", "---> web-1.1.0 passes\n")
+    write("1.1.0", "dta:\n  a: two\n")
+    refused = t.refused("kpm", "test", "./web",
+                        says=["manifests/map.yaml:5", "did you mean data", "while testing web-1.1.0"])
+    check("Installing into" not in refused.out, refused.out)
+    equal(refused.out.count(": errors\n"), 4, refused.out)
+    t.file(web / "K3.yaml", "name: Web\nversion: v1\n")
+    t.refused("kpm", "test", "./web", says=["has 2 faults", "K3.yaml:1:7", "K3.yaml:2:10"])
+    t.refused("kpm", "test", "./nothing", says=["there is no K3.yaml in"])
 
 
 @test(waits=True)

@@ -12,6 +12,7 @@
 #include "apply/plan/desired.h"
 #include "apply/plan/test_objects.h"
 #include "base/text.h"
+#include "kpm/k3.h"
 #include "package/capabilities.h"
 #include "package/installation_fault.h"
 #include "render/drawn.h"
@@ -43,6 +44,7 @@ class PackageLint {
 
   Result<std::vector<Finding>> run() {
     if (const auto* const tree = std::get_if<package::Files>(&cases_.source.content)) {
+      kube_metadata(*tree);
       if (package::packed_chart(*tree) == nullptr)
         add_all(package::lint_files(*tree, engine_, cases_.schema));
     }
@@ -64,6 +66,18 @@ class PackageLint {
  private:
   void add_all(std::vector<Finding> more) {
     found_.insert(found_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  // kpm and catalogs read this file, whatever engine renders the package.
+  void kube_metadata(const package::Files& files) {
+    const std::string file(kpm::kMetadataFile);
+    const auto text = files.find(file);
+    if (text == files.end()) return;
+    for (const Error& fault : kpm::k3_faults(text->second, file)) {
+      Finding bad = finding_of("metadata", fault, "");
+      if (!fault.hint.empty()) bad.message += "; " + fault.hint;
+      if (fault.where) bad.column = fault.where->column;
+      found_.push_back(std::move(bad));
+    }
   }
   std::string in_tests(const std::string& file) const {
     return fmt::format("{}/{}", package::kTestsFolder, file);
@@ -185,7 +199,7 @@ class PackageLint {
   }
 
   Status defaults(bool a_case_renders) {
-    const RenderRequest request = request_for(cases_, TestCase(), engine_);
+    const RenderRequest request = default_request_for(cases_, engine_);
     auto rendered = renderer_.render(cases_.source, request, context_);
     MIST_TRY_VOID(context_.check());
     if (!rendered.ok() && of_this_machine(rendered.error())) return std::move(rendered).error();

@@ -115,7 +115,15 @@ package::RenderRequest request_for(const PackageCases& cases, const TestCase& te
   if (cases.schema == package::ChartSchema::Ignored)
     request.engine_options.set(package::kSkipSchemaOption, true);
   package::assume_cluster(request, kube_version_of(cases, test), test.api_versions);
+  request.hidden = cases.given.hidden;
+  request.run_on_host = cases.given.run_on_host;
   return request;
+}
+
+package::RenderRequest default_request_for(const PackageCases& cases, const package::EngineKind* engine) {
+  TestCase none;
+  none.values = cases.given.values;
+  return request_for(cases, none, engine);
 }
 
 Result<std::vector<std::string>> package_case_names(const FileSystem& files, const Path& folder) {

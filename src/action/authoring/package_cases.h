@@ -2,6 +2,7 @@
 // Runs the test cases that a package brings along (package/test_case.h): renders each, compares, and writes
 // golden files where that is asked for. Needs no cluster. One thread.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,13 @@
 
 namespace mist::action {
 
+/// Inputs beside a package, where its defaults aren't enough.
+struct GivenInputs {
+  encoding::Value values = encoding::Value::object();  ///< of the render without a case, as merged
+  std::map<std::string, SecretString> hidden = {};     ///< RenderRequest::hidden, of every render
+  package::RunOnHost run_on_host = nullptr;            ///< of every render
+};
+
 /// Where the cases of a package lie.
 struct PackageCases {
   package::Source source;
@@ -19,6 +27,7 @@ struct PackageCases {
   package::ChartSchema schema = package::ChartSchema::Holds;
   /// That cases see which name none; empty: what commands without a cluster assume.
   std::string kube_version = {};
+  GivenInputs given = {};
 };
 
 enum class CaseState : std::uint8_t {
@@ -63,5 +72,7 @@ std::string kube_version_of(const PackageCases& cases, const package::TestCase& 
 /// The render of one of those cases. `engine` is engine_of() their source.
 package::RenderRequest request_for(const PackageCases& cases, const package::TestCase& test,
                                    const package::EngineKind* engine);
+/// The render without a case: with PackageCases::given.
+package::RenderRequest default_request_for(const PackageCases& cases, const package::EngineKind* engine);
 
 }  // namespace mist::action

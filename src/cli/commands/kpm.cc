@@ -53,8 +53,11 @@ Result<ExitCode> run_update(const Invocation&, Machine& machine) {
   }
   if (failed) return *std::move(failed);
   MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home));
-  for (const Error& problem : catalog.problems)
-    tell_caution(machine, fmt::format("WARNING: {}", problem.to_line()));
+  for (const Error& problem : catalog.problems) {
+    const auto* const faults = problem.detail<kpm::K3Faults>();
+    for (const Error& each : faults == nullptr ? std::vector{problem} : faults->all)
+      tell_caution(machine, fmt::format("WARNING: {}", each.to_line()));
+  }
   tell_step(machine, "Done");
   return ExitCode::Ok;
 }

@@ -1,27 +1,40 @@
-// kpm test: a Kube is installed into a namespace of its own, tested and removed.
+// kpm test: a Kube is checked, installed into a namespace of its own, tested, upgraded and removed: the steps
+// that a catalog takes (action/authoring/package_checks.h, release_trial.h).
 
 #include <array>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "action/authoring/package_checks.h"
+#include "action/authoring/release_trial.h"
 #include "action/recover/labelled.h"
-#include "action/run_tests.h"
-#include "action/uninstall.h"
 #include "apply/wait/wait.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/kpm_home.h"
 #include "cli/kube_questions.h"
 #include "cli/kubes.h"
+#include "cli/offline.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/release_flags.h"
 #include "cli/wanted_release.h"
+#include "package/pre_install.h"
+#include "package/test_case.h"
+#include "render/packages.h"
 
 namespace mist::cli {
 namespace {
 
+constexpr Argument kTestArguments[] = {{.name = "KUBE",
+                                        .help = "[ARCHIVE/]NAME[:VERSION], or a directory such as ./web",
+                                        .completion = Completion::Directory}};
+constexpr Example kTestExamples[] = {
+    {"kpm test ./packages/web", "Would a catalog take what I wrote?"},
+    {"kpm test web:1.2.0", "Does this version of the archives work on my cluster?"},
+};
 constexpr Flag kTestFlags[] = {kTimeoutFlag,
                                kAllowLookupFlag,
                                kAllowLookupSecretsFlag,
@@ -35,11 +48,18 @@ constexpr FlagGroup kTestGroups[] = {{"Flags", kTestFlags}, kValuesFlags, kClock
 constexpr Duration kUnclearLimit = std::chrono::seconds(30);
 constexpr Duration kUnclearPause = std::chrono::seconds(1);
 
+// Inputs of the Kube, and of the version before it.
+struct Given {
+  std::vector<package::ValuesInput> values;
+  std::map<std::string, SecretString> hidden = {};
+};
+
 struct Trial {
   const Invocation& invocation;
   Machine& machine;
   const Cluster& cluster;
   release::ReleaseId id;
+  action::ReleaseTrial release;
   std::string ns_uid = {};
 };
 
@@ -91,54 +111,128 @@ Status make_namespace(Trial& trial) {
   return {};
 }
 
-// Installs it, waits until it is ready, and runs its tests.
-Status try_out(const Trial& trial, const kpm::Kube& kube, std::vector<package::ValuesInput> values) {
+// Errors and warnings; the rest is counted. Every check finds much that another one found, too.
+action::OnFinding teller_of_findings(Machine& machine) {
+  return [&machine, told = std::set<package::Finding>()](const package::Finding& each) mutable {
+    if (each.level != package::LintLevel::Info && told.insert(each).second)
+      tell_caution(machine, action::finding_line(each));
+  };
+}
+
+// Without the cluster. All of it is checked, whatever one check finds.
+Status check_offline(const Invocation& invocation, Machine& machine, const kpm::Kube& kube,
+                     const Given& given) {
+  MIST_TRY(const package::TypeStore types, type_store(machine));
+  MIST_TRY(const auto renderer, open_renderer(invocation, machine));
+  action::PackageCases cases;
+  MIST_TRY(cases.source, fetch_package(invocation, machine, kube.package.string(), {}));
+  cases.folder = kube.directory / package::kTestsFolder;
+  if (invocation.enabled(kSkipSchemaFlag.name)) cases.schema = package::ChartSchema::Ignored;
+  MIST_TRY(cases.given.values, render::values_for(cases.source, given.values, *machine.events));
+  cases.given.hidden = given.hidden;
+  cases.given.run_on_host = run_on_host(invocation, machine);
+  const auto* const files = std::get_if<package::Files>(&cases.source.content);
+  if (files != nullptr && package::has_pre_install(*files) && !cases.given.run_on_host) {
+    const auto* const engine = package::engine_of(cases.source).value_or(nullptr);
+    MIST_TRY(const std::string ran,
+             action::run_package_script(
+                 *renderer, cases.source, action::default_request_for(cases, engine),
+                 [&](std::string_view text) { machine.events->info(std::string(text)); }, machine.context));
+    tell_step(machine, fmt::format("{}: {}", package::kPreInstallScript, ran));
+  }
+  const action::OnFinding tell = teller_of_findings(machine);
+  Status first;
+  for (const action::PackageCheck& each : action::package_checks(types)) {
+    auto done =
+        action::run_package_check(machine.files, *renderer, cases, types, each, tell, machine.context);
+    MIST_TRY_VOID(machine.context.check());
+    // Any other kind is of this machine, and no finding.
+    if (!done.ok() && done.error().kind != ErrorKind::Invalid) return std::move(done).error();
+    tell_step(machine, fmt::format("{}: {}", each.name, done.ok() ? *done : "errors"));
+    if (!done.ok() && first.ok()) first = std::move(done).error().with_frame("while checking: " + each.name);
+  }
+  return first;
+}
+
+Result<render::WantedRelease> wanted_of(const Trial& trial, const kpm::Kube& kube, const Given& given) {
+  return wanted_package(trial.invocation, trial.machine, trial.cluster, trial.id, kube.package.string(),
+                        given.values, {.hidden = given.hidden});
+}
+
+void tell_not_upgraded(Machine& machine, std::string_view why) {
+  tell_step(machine, fmt::format("The upgrade is not tried: {}", why));
+}
+
+// Of the archives; nullopt, where why is told: there is none.
+Result<std::optional<kpm::Kube>> version_before(const Trial& trial, kpm::Home& home, const kpm::K3& k3) {
   Machine& machine = trial.machine;
-  MIST_TRY(auto hidden, answer_questions(trial.invocation, machine, trial.cluster, trial.id, kube, {},
-                                         Values::Alone, values));
-  MIST_TRY(render::WantedRelease wanted,
-           wanted_package(trial.invocation, machine, trial.cluster, trial.id, kube.package.string(),
-                          std::move(values), {.hidden = std::move(hidden)}));
-  const action::Intent intent = action::install_intent(render_of(wanted, machine));
-  action::DeployOptions options;
-  options.timeout = trial.invocation.duration("timeout");
-  options.dry_run = action::DryRun::Server;
-  tell_step(machine, "Letting the server check each object...");
-  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, machine.context));
-  options.dry_run = action::DryRun::No;
-  options.wait = true;
-  tell_step(machine, fmt::format("Installing into the namespace {}, until it is ready...", trial.id.ns));
-  MIST_TRY_VOID(action::deploy(trial.cluster.environment, trial.id, intent, options, machine.context));
-  MIST_TRY(const action::TestReport tests,
-           action::run_tests(
-               trial.cluster.environment, trial.id, {.timeout = options.timeout},
-               [](const action::TestResult&) {}, machine.context));
-  for (const action::TestResult& each : tests.tests)
-    tell_step(machine, fmt::format("{}: {}", each.key.display(), action::to_string(each.outcome)));
-  const std::size_t failed = tests.count(action::TestOutcome::Failed);
-  if (failed > 0)
-    return error(ErrorKind::Invalid, "{} of {} failed", failed, plural(tests.tests.size(), "test"));
-  if (tests.tests.empty()) tell_step(machine, "It has no tests");
+  const std::string& wanted = trial.invocation.argument("KUBE");
+  const auto slash = is_directory_text(wanted) ? std::string::npos : wanted.find('/');
+  const std::string archive = slash == std::string::npos ? std::string() : wanted.substr(0, slash);
+  const auto look = [&]() -> Result<std::optional<kpm::Kube>> {
+    MIST_TRY(const kpm::Catalog catalog, read_kpm_catalog(machine, home, wanted));
+    MIST_TRY(const std::optional<kpm::Listed> listed, kpm::Home::version_before(catalog, k3, archive));
+    if (!listed)
+      return error(ErrorKind::NotFound, "no archive has a version of {} before {}", k3.name,
+                   k3.version.to_string());
+    MIST_TRY(kpm::Kube kube, unpack_kube(machine, home, *listed, true));
+    return std::optional(std::move(kube));
+  };
+  auto found = look();
+  MIST_TRY_VOID(machine.context.check());
+  if (found.ok()) return found;
+  tell_not_upgraded(machine, found.error().to_line());
+  return std::optional<kpm::Kube>();
+}
+
+Status try_upgrade(const Trial& trial, const kpm::Kube& before, const kpm::Kube& kube, const Given& given) {
+  Machine& machine = trial.machine;
+  const std::string old = before.k3.version.to_string();
+  const auto not_tried = [&](const Error& why) {
+    tell_not_upgraded(machine, fmt::format("{} can't be installed: {}", old, why.to_line()));
+  };
+  tell_step(machine,
+            fmt::format("Uninstalling, and upgrading from {} to {}...", old, kube.k3.version.to_string()));
+  auto earlier = wanted_of(trial, before, given);
+  MIST_TRY_VOID(machine.context.check());
+  if (!earlier.ok()) {
+    not_tried(earlier.error());
+    return {};
+  }
+  MIST_TRY(render::WantedRelease now, wanted_of(trial, kube, given));
+  const auto done =
+      trial.release.upgrade({old, render_of(*earlier, machine)},
+                            {kube.k3.version.to_string(), render_of(now, machine)}, machine.context);
+  MIST_TRY_VOID(machine.context.check());
+  if (!done.ok() && done.error().detail<action::PreviousNotInstalled>() != nullptr) {
+    not_tried(done.error());
+    return {};
+  }
+  if (!done.ok()) return Error(done.error()).with_frame(fmt::format("while upgrading from {}", old));
+  tell_step(machine, fmt::format("Upgraded {}", *done));
   return {};
 }
 
-enum class TrialHooks : std::uint8_t { Run, Skipped };
-
-// How many objects uninstalling left.
-Result<std::size_t> uninstall_trial(const Trial& trial, TrialHooks hooks) {
-  const Duration timeout = trial.invocation.duration("timeout");
-  const Context context = Context().with_timeout(timeout);
-  const action::UninstallOptions options{.rules = {.delete_crds = true, .delete_pvcs = true},
-                                         .wait = true,
-                                         .no_hooks = hooks == TrialHooks::Skipped,
-                                         .timeout = timeout,
-                                         .plan_again = true};
-  auto plan = action::plan_uninstall(trial.cluster.environment, trial.id, options, context);
-  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound) return std::size_t{0};
-  if (!plan.ok()) return std::move(plan).error();
-  MIST_TRY(const action::UninstallReport report,
-           action::uninstall(trial.cluster.environment, *std::move(plan), options, context));
-  return report.retained;
+// Installs it, waits until it is ready, runs its tests, and upgrades to it.
+Status try_out(Trial& trial, kpm::Home& home, const kpm::Kube& kube, const Given& given) {
+  Machine& machine = trial.machine;
+  MIST_TRY(render::WantedRelease wanted, wanted_of(trial, kube, given));
+  const action::Render render = render_of(wanted, machine);
+  tell_step(machine, "Letting the server check each object...");
+  MIST_TRY_VOID(trial.release.dry_run(render, machine.context));
+  MIST_TRY_VOID(trial.release.note_what_is_there(machine.context));
+  tell_step(machine, fmt::format("Installing into the namespace {}, until it is ready...", trial.id.ns));
+  MIST_TRY_VOID(trial.release.install(render, machine.context));
+  bool has_tests = false;
+  const auto tell_test = [&](const action::TestResult& each) {
+    has_tests = true;
+    tell_step(machine, fmt::format("{}: {}{}", each.key.display(), action::to_string(each.outcome),
+                                   each.message.empty() ? "" : ": " + each.message));
+  };
+  MIST_TRY_VOID(trial.release.test(tell_test, machine.context));
+  if (!has_tests) tell_step(machine, "It has no tests");
+  MIST_TRY(const std::optional<kpm::Kube> before, version_before(trial, home, kube.k3));
+  return before ? try_upgrade(trial, *before, kube, given) : Status();
 }
 
 // Words about what the release has outside of its namespace; empty: nothing. The record goes with that, so
@@ -172,48 +266,69 @@ Status remove_namespace(const Trial& trial) {
 Status clean_up(const Trial& trial) {
   Machine& machine = trial.machine;
   tell_step(machine, "Uninstalling...");
-  Result<std::size_t> retained = uninstall_trial(trial, TrialHooks::Run);
-  if (!retained.ok()) (void)uninstall_trial(trial, TrialHooks::Skipped);
-  const bool is_clean = retained.ok() && *retained == 0;
-  std::string left = is_clean ? std::string() : left_outside(trial);
+  const Duration timeout = trial.invocation.duration("timeout");
+  Status uninstalled = trial.release.uninstall(Context().with_timeout(2 * timeout));
+  const bool leaves = !uninstalled.ok() && uninstalled.error().detail<action::LeftObjects>() != nullptr;
+  if (!uninstalled.ok() && !leaves)
+    (void)action::uninstall_trial(trial.cluster.environment, trial.id, action::UninstallHooks::Skipped,
+                                  {.delete_crds = true, .delete_pvcs = true}, timeout,
+                                  Context().with_timeout(timeout));
+  std::string left = uninstalled.ok() ? std::string() : left_outside(trial);
   Status gone = remove_namespace(trial);
-  if (is_clean) {
+  if (uninstalled.ok()) {
     MIST_TRY_VOID(std::move(gone));
     tell_step(machine, "Nothing stays");
     return {};
   }
   if (!gone.ok()) tell_caution(machine, fmt::format("WARNING: {}", gone.error().to_line()));
-  Error failure = retained.ok()
-                      ? error(ErrorKind::Invalid, "uninstalling left {}", plural(*retained, "object"))
-                      : std::move(retained).error();
+  Error failure = std::move(uninstalled).error();
   // It says to uninstall again, and the record went with the namespace.
-  if (gone.ok()) failure.hint.clear();
+  if (gone.ok() && !leaves) failure.hint.clear();
   if (!left.empty()) failure.frames.push_back(std::move(left));
   return failure;
 }
 
-Result<ExitCode> run_kpm_test(const Invocation& invocation, Machine& machine) {
-  MIST_TRY(kpm::Home home, open_kpm_home(machine));
-  MIST_TRY(const kpm::Kube kube, obtain_kube(machine, home, invocation.argument("KUBE"), true));
-  tell_step(machine, fmt::format("{} of {} is well formed", kpm::kMetadataFile, kube.k3.full_name()));
+Result<kpm::Kube> tested_kube(Machine& machine, kpm::Home& home, const std::string& wanted) {
+  if (!is_directory_text(wanted)) return obtain_kube(machine, home, wanted, true);
+  const Path directory = std::filesystem::absolute(wanted).lexically_normal();
+  return home.in_directory(directory.has_filename() ? directory : directory.parent_path());
+}
+
+Status test_kube(const Invocation& invocation, Machine& machine, kpm::Home& home, const kpm::Kube& kube) {
   MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(kube.k3.name));
-  MIST_TRY(std::vector<package::ValuesInput> values, read_values(invocation, machine));
+  Given given;
+  MIST_TRY(given.values, read_values(invocation, machine));
   MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   std::array<std::byte, 4> bytes{};
   machine.random.fill(bytes);
-  Trial trial{invocation, machine, cluster, {fmt::format("kpm-test-{}", hex(bytes)), name.str()}};
+  const release::ReleaseId id{fmt::format("kpm-test-{}", hex(bytes)), name.str()};
+  // The checks need the answers, too, and nothing is made before they pass.
+  MIST_TRY(given.hidden, answer_questions(invocation, machine, cluster, id, kube, {.create_namespace = true},
+                                          Values::Alone, given.values));
+  MIST_TRY_VOID(check_offline(invocation, machine, kube, given));
+  const auto say = [&](std::string_view text) { machine.events->debug(std::string(text)); };
+  Trial trial{
+      invocation, machine, cluster, id,
+      action::ReleaseTrial(cluster.environment, id, {.timeout = invocation.duration("timeout"), .say = say})};
   MIST_TRY_VOID(make_namespace(trial));
-  Status tried = try_out(trial, kube, std::move(values));
+  Status tried = try_out(trial, home, kube, given);
   if (invocation.enabled("keep")) {
-    tell_step(machine, fmt::format("The namespace {} stays", trial.id.ns));
-  } else {
-    Status cleaned = clean_up(trial);
-    if (!cleaned.ok() && !tried.ok())
-      tell_caution(machine, fmt::format("WARNING: {}", cleaned.error().to_line()));
-    if (tried.ok()) tried = std::move(cleaned);
+    tell_step(machine, fmt::format("The namespace {} stays", id.ns));
+    return tried;
   }
-  MIST_TRY_VOID(std::move(tried).in(fmt::format("while testing {}", kube.k3.full_name())));
-  tell_step(machine, fmt::format("{} passes", kube.k3.full_name()));
+  Status cleaned = clean_up(trial);
+  if (!cleaned.ok() && !tried.ok())
+    tell_caution(machine, fmt::format("WARNING: {}", cleaned.error().to_line()));
+  return tried.ok() ? cleaned : tried;
+}
+
+Result<ExitCode> run_kpm_test(const Invocation& invocation, Machine& machine) {
+  MIST_TRY(kpm::Home home, open_kpm_home(machine));
+  MIST_TRY(const kpm::Kube kube, tested_kube(machine, home, invocation.argument("KUBE")));
+  const std::string name = kube.k3.full_name();
+  tell_step(machine, fmt::format("{} of {} is well formed", kpm::kMetadataFile, name));
+  MIST_TRY_VOID(test_kube(invocation, machine, home, kube).in(fmt::format("while testing {}", name)));
+  tell_step(machine, fmt::format("{} passes", name));
   return ExitCode::Ok;
 }
 
@@ -221,9 +336,10 @@ Result<ExitCode> run_kpm_test(const Invocation& invocation, Machine& machine) {
 
 constinit const Command kKpmTestCommand{
     .path = "kpm test",
-    .summary = "Install a Kube into a namespace of its own, test it, remove it",
+    .summary = "Check a Kube, install it into a namespace of its own, test, upgrade and remove it",
     .run = run_kpm_test,
-    .arguments = kKube,
-    .flags = kTestGroups};
+    .arguments = kTestArguments,
+    .flags = kTestGroups,
+    .examples = kTestExamples};
 
 }  // namespace mist::cli

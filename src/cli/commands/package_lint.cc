@@ -48,12 +48,11 @@ std::size_t count(const std::vector<Finding>& findings, LintLevel level) {
   return static_cast<std::size_t>(std::ranges::count(findings, level, &Finding::level));
 }
 
-// "templates/a.yaml:3: error: … [rule]", as compilers print it.
+// "templates/a.yaml:3: error: … [rule]", "K3.yaml:3:7: error: …", as compilers print it.
 void print_finding(Machine& machine, const Finding& each) {
   std::string line;
   if (!each.file.empty()) {
-    const std::string place = each.line > 0 ? fmt::format("{}:{}", escape_controls(each.file), each.line)
-                                            : escape_controls(each.file);
+    const std::string place = place_text(escape_controls(each.file), each.line, each.column);
     line = paint(machine.color_out, Tone::Strong, place + ":") + " ";
   }
   // Words of engines may have several lines.
@@ -74,6 +73,7 @@ Value to_value(const std::string& reference, const std::vector<Finding>& finding
                                   {"rule", each.rule},
                                   {"file", text_or_null(each.file)},
                                   {"line", each.line > 0 ? Value(each.line) : Value()},
+                                  {"column", each.column > 0 ? Value(each.column) : Value()},
                                   {"message", each.message}}));
   return Value::object({{"package", reference},
                         {"findings", Value(std::move(list))},
