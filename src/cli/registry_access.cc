@@ -5,6 +5,7 @@
 #include "cli/package_flags.h"
 #include "cli/places.h"
 #include "http/retrying_client.h"
+#include "registry/host_certificates.h"
 #include "render/chart_provenance.h"
 
 namespace mist::cli {
@@ -20,8 +21,9 @@ http::Tracer request_tracer(EventSink& events) {
 
 namespace {
 
-http::ClientOptions client_options(Machine& machine) {
+http::ClientOptions client_options(Machine& machine, registry::ClientCertificates clients) {
   http::ClientOptions options;
+  options.find_host_tls = registry::host_certificates(machine.files, machine.environment, clients);
   options.user_agent = fmt::format("mistctl/{}", machine.build.version);
   std::map<std::string, std::string> variables;  // keeps what the lookup points to
   options.proxy_environment = http::ProxyEnvironment::from([&](const char* name) -> const char* {
@@ -34,15 +36,16 @@ http::ClientOptions client_options(Machine& machine) {
 }  // namespace
 
 std::unique_ptr<http::Transport> web_client(Machine& machine) {
-  return std::make_unique<http::Client>(client_options(machine));
+  return std::make_unique<http::Client>(client_options(machine, registry::ClientCertificates::Withhold));
 }
 
 std::unique_ptr<http::Transport> web_transport(Machine& machine, std::string peer) {
   http::RetryOptions retry;
   retry.peer = std::move(peer);
   retry.tracer = request_tracer(*machine.events);
-  return std::make_unique<http::RetryingClient>(client_options(machine), machine.clock, machine.random,
-                                                *machine.events, std::move(retry));
+  return std::make_unique<http::RetryingClient>(
+      client_options(machine, registry::ClientCertificates::Present), machine.clock, machine.random,
+      *machine.events, std::move(retry));
 }
 
 registry::OciAccess oci_access(Machine& machine, bool plain_http) {

@@ -23,9 +23,11 @@ inline constexpr Flag kPlainHttpFlag{
 /// `-v`: each request in a line. `events` is the machine's, which run() may replace.
 http::Tracer request_tracer(EventSink& events);
 
-/// Proxies and certificates as the environment says. Sends once.
+/// Proxies and authorities as the environment and this machine's files say (registry/host_certificates.h),
+/// for what packages name: no server gets a client certificate. Sends once.
 std::unique_ptr<http::Transport> web_client(Machine& machine);
-/// The same, and repeats what may be repeated. `peer`: who answers, for messages.
+/// The same for what the user names, with client certificates, and repeats what may be repeated. `peer`: who
+/// answers, for messages.
 std::unique_ptr<http::Transport> web_transport(Machine& machine, std::string peer = "the registry");
 
 registry::OciAccess oci_access(Machine& machine, bool plain_http);

@@ -12,7 +12,7 @@
 namespace mist::http {
 
 struct Client::Impl {
-  explicit Impl(ClientOptions options) : settings{std::move(options), {}} {}
+  explicit Impl(ClientOptions options) : settings(std::move(options)) {}
   ~Impl();
 
   Result<Response> run(const Request& request, const BodyPiece* piece, const Context& context);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
+#include "http/host_tls.h"
 #include "http/proxy.h"
 #include "http/transport.h"
 
@@ -28,6 +29,9 @@ struct TlsOptions {
 
 struct ClientOptions {
   TlsOptions tls = {};
+  /// Certificates of single servers. They count for the server of a request's URL and no other; the proxy
+  /// before it never sees them. Empty: there are none.
+  FindHostTls find_host_tls = {};
   std::string proxy_url = {};               ///< used for every request; empty: what `proxy_environment` says
   ProxyEnvironment proxy_environment = {};  ///< main fills it by ProxyEnvironment::from(getenv)
   std::string user_agent = "mistletoe";

@@ -324,6 +324,117 @@ TEST_F(ClientTls, ProxyWithTls) {
   ::unsetenv("SSL_CERT_FILE");
 }
 
+// As a registry's own authority and client certificate: those of one host and port.
+class ClientHostTls : public ClientTls {
+ protected:
+  ClientHostTls() {
+    std::ofstream(dir_.path() / "roots") << system_.certificate_pem();
+    ::setenv("SSL_CERT_FILE", (dir_.path() / "roots").c_str(), 1);
+  }
+  ~ClientHostTls() override { ::unsetenv("SSL_CERT_FILE"); }
+
+  static ClientOptions only_for(std::uint16_t port, const HostTls& tls) {
+    ClientOptions options;
+    options.find_host_tls = [port, shared = std::make_shared<const HostTls>(tls)](
+                                const Url& url) -> Result<std::shared_ptr<const HostTls>> {
+      return url.port == port ? shared : nullptr;
+    };
+    return options;
+  }
+  HostTls identity() const {
+    const CertifiedKey me = authority_.issue({.common_name = "robot", .names = {}});
+    return {.ca_pem = authority_.certificate_pem(),
+            .client_certificate_pem = me.certificate_pem,
+            .client_key_pem = SecretString(me.key_pem)};
+  }
+  ServerTls demanding() const {
+    ServerTls tls = server_tls();
+    tls.client_ca_pem = authority_.certificate_pem();
+    return tls;
+  }
+  static Result<Response> get(Client& client, const std::string& url) {
+    return client.send({.url = url, .repeat = Repeat::Safe}, Context());
+  }
+
+  const TestAuthority system_{"Authority of the system"};
+  const mist::testing::TempDir dir_;
+};
+
+TEST_F(ClientHostTls, TrustsAnAuthorityForItsHostBesideThoseOfTheSystem) {
+  HttpServer own(answer, server_tls());
+  HttpServer other(answer, server_tls());
+  const CertifiedKey by_system = system_.issue();
+  HttpServer common(answer, ServerTls{by_system.certificate_pem, by_system.key_pem, {}});
+  Client client(only_for(own.port(), {.ca_pem = authority_.certificate_pem()}));
+  EXPECT_TRUE(get(client, own.url()).ok()) << get(client, own.url()).error().to_line();
+  EXPECT_TRUE(get(client, common.url()).ok()) << get(client, common.url()).error().to_line();
+  const auto refused = get(client, other.url());
+  ASSERT_FALSE(refused.ok()) << "the authority counts for one host and port";
+  EXPECT_TRUE(is_untrusted(refused.error())) << refused.error().to_line();
+
+  Client of_system(only_for(common.port(), {.ca_pem = authority_.certificate_pem()}));
+  EXPECT_TRUE(get(of_system, common.url()).ok()) << "the system's authorities still count there";
+}
+
+TEST_F(ClientHostTls, PresentsAClientCertificateToItsHostOnly) {
+  HttpServer own(answer, demanding());
+  HttpServer other(answer, demanding());
+  ClientOptions options = only_for(own.port(), identity());
+  options.tls.ca_pem = authority_.certificate_pem();
+  Client client(std::move(options));
+  const auto mine = get(client, own.url());
+  ASSERT_TRUE(mine.ok()) << mine.error().to_line();
+  EXPECT_EQ(mine->body, "hello robot");
+  const auto refused = get(client, other.url());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("demands a client certificate and got none"));
+  EXPECT_TRUE(other.requests().empty());
+  EXPECT_TRUE(get(client, own.url()).ok());
+}
+
+TEST_F(ClientHostTls, NeedsNoAuthorityBesideAClientCertificate) {
+  const CertifiedKey by_system = system_.issue();
+  HttpServer server(answer,
+                    ServerTls{by_system.certificate_pem, by_system.key_pem, authority_.certificate_pem()});
+  HostTls tls = identity();
+  tls.ca_pem.clear();
+  Client client(only_for(server.port(), tls));
+  const auto response = get(client, server.url());
+  ASSERT_TRUE(response.ok()) << response.error().to_line();
+  EXPECT_EQ(response->body, "hello robot");
+}
+
+TEST_F(ClientHostTls, SaysWhereItsCertificatesGo) {
+  HttpServer server(answer, demanding());
+  const HostTls nothing{.authority_hint = "put ca.crt there", .certificate_hint = "put client.cert there"};
+  EXPECT_EQ(refusal(only_for(server.port(), nothing), server.url()).hint, "put ca.crt there");
+  ClientOptions trusting_it = only_for(server.port(), nothing);
+  trusting_it.tls.ca_pem = authority_.certificate_pem();
+  EXPECT_EQ(refusal(trusting_it, server.url()).hint, "put client.cert there");
+
+  const CertifiedKey stranger =
+      TestAuthority("Somebody else").issue({.common_name = "stranger", .names = {}});
+  HostTls wrong = identity();
+  wrong.client_certificate_pem = stranger.certificate_pem;
+  wrong.place = "/certs.d/registry.example";
+  const auto unusable = ask(only_for(server.port(), wrong), server.url());
+  ASSERT_FALSE(unusable.ok());
+  EXPECT_EQ(unusable.error().kind, ErrorKind::Invalid) << "the key isn't that of the certificate";
+  EXPECT_THAT(unusable.error().hint, HasSubstr("/certs.d/registry.example"));
+}
+
+TEST_F(ClientHostTls, SendsNothingWhenItsCertificatesCantBeRead) {
+  HttpServer server(answer, server_tls());
+  ClientOptions options;
+  options.find_host_tls = [](const Url& url) -> Result<std::shared_ptr<const HostTls>> {
+    return error(ErrorKind::Invalid, "no certificates for {}", url.authority());
+  };
+  const auto refused = ask(options, server.url());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, fmt::format("no certificates for 127.0.0.1:{}", server.port()));
+  EXPECT_EQ(server.connections(), 0u);
+}
+
 TEST_F(ClientTls, EnvironmentsProxyIsNotUsedForLoopback) {
   const ClosedPort closed;
   HttpServer server(answer, server_tls());

@@ -14,6 +14,8 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "base/text.h"
 #include "base/text_mask.h"
@@ -83,7 +85,7 @@ curl_socket_t open_socket(const curl_sockaddr* address) {
 }
 
 curl_blob blob_of(const std::string& text) {
-  // Options live as long as the client, so libcurl need not copy them.
+  // Options live as long as the client, and the rest as long as the exchange, so libcurl need not copy them.
   return {const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
 }
 
@@ -96,6 +98,14 @@ std::string find_system_roots() {
         "/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem"})
     if (::access(file, R_OK) == 0) return file;
   return {};
+}
+
+const std::string& ExchangeSettings::system_roots_pem() const {
+  std::call_once(read_, [this] {
+    std::ifstream file(system_roots, std::ios::binary);
+    pem_.assign(std::istreambuf_iterator<char>(file), {});
+  });
+  return pem_;
 }
 
 struct Exchange::Callbacks {
@@ -167,6 +177,7 @@ Status Exchange::prepare() {
     return error(ErrorKind::Invalid, "'{}' is not an HTTP method", escape_controls(request_.method));
   MIST_TRY(url_, Url::parse(request_.url));
   frame_ = fmt::format("while sending {} {}", request_.method, loggable_url(request_.url));
+  MIST_TRY_VOID(find_host_tls());
 
   easy_ = curl_easy_init();
   if (easy_ == nullptr)
@@ -288,6 +299,13 @@ Status Exchange::prepare_headers() {
   return {};
 }
 
+Status Exchange::find_host_tls() {
+  const FindHostTls& find = settings_.options.find_host_tls;
+  if (url_.scheme != "https" || !find) return {};
+  MIST_TRY(host_tls_, find(url_));
+  return {};
+}
+
 void Exchange::prepare_tls() {
   const TlsOptions& tls = settings_.options.tls;
   curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -296,26 +314,47 @@ void Exchange::prepare_tls() {
   // A build of libcurl may have default places, which must not widen what is trusted.
   curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
   curl_easy_setopt(easy_, CURLOPT_CAINFO, nullptr);
-  const char* roots = settings_.system_roots.empty() ? nullptr : settings_.system_roots.c_str();
-  if (!tls.ca_pem.empty()) {
-    curl_blob ca = blob_of(tls.ca_pem);
-    curl_easy_setopt(easy_, CURLOPT_CAINFO_BLOB, &ca);
-  } else if (!tls.insecure_skip_verify) {
-    curl_easy_setopt(easy_, CURLOPT_CAINFO, roots);
-  }
-  if (proxy_.starts_with("https:")) curl_easy_setopt(easy_, CURLOPT_PROXY_CAINFO, roots);
-  if (!tls.client_certificate_pem.empty()) {
-    curl_blob certificate = blob_of(tls.client_certificate_pem);
-    curl_blob key = blob_of(tls.client_key_pem.reveal());
-    curl_easy_setopt(easy_, CURLOPT_SSLCERTTYPE, "PEM");
-    curl_easy_setopt(easy_, CURLOPT_SSLCERT_BLOB, &certificate);
-    curl_easy_setopt(easy_, CURLOPT_SSLKEYTYPE, "PEM");
-    curl_easy_setopt(easy_, CURLOPT_SSLKEY_BLOB, &key);
-    // Else OpenSSL would ask for the password of an encrypted key on the terminal.
-    curl_easy_setopt(easy_, CURLOPT_KEYPASSWD, "");
-  }
+  if (proxy_.starts_with("https:")) curl_easy_setopt(easy_, CURLOPT_PROXY_CAINFO, system_roots_file());
+  if (!tls.insecure_skip_verify) trust_authorities();
+  if (host_tls_ && !host_tls_->client_certificate_pem.empty())
+    present(host_tls_->client_certificate_pem, host_tls_->client_key_pem);
+  else if (!tls.client_certificate_pem.empty())
+    present(tls.client_certificate_pem, tls.client_key_pem);
   curl_easy_setopt(easy_, CURLOPT_SSL_CTX_FUNCTION, &Callbacks::tls);
   curl_easy_setopt(easy_, CURLOPT_SSL_CTX_DATA, this);
+}
+
+const char* Exchange::system_roots_file() const {
+  return settings_.system_roots.empty() ? nullptr : settings_.system_roots.c_str();
+}
+
+/// One text holds them all: certificates added to the store of a connection would count for other servers,
+/// since libcurl shares that store between all that trust the same file.
+void Exchange::trust_authorities() {
+  const std::string& given = settings_.options.tls.ca_pem;
+  const std::string* trusted = &given;
+  if (host_tls_ && !host_tls_->ca_pem.empty()) {
+    trusted_pem_ =
+        fmt::format("{}\n{}", given.empty() ? settings_.system_roots_pem() : given, host_tls_->ca_pem);
+    trusted = &trusted_pem_;
+  }
+  if (trusted->empty()) {
+    curl_easy_setopt(easy_, CURLOPT_CAINFO, system_roots_file());
+    return;
+  }
+  curl_blob authorities = blob_of(*trusted);
+  curl_easy_setopt(easy_, CURLOPT_CAINFO_BLOB, &authorities);
+}
+
+void Exchange::present(const std::string& certificate_pem, const SecretString& key_pem) {
+  curl_blob certificate = blob_of(certificate_pem);
+  curl_blob key = blob_of(key_pem.reveal());
+  curl_easy_setopt(easy_, CURLOPT_SSLCERTTYPE, "PEM");
+  curl_easy_setopt(easy_, CURLOPT_SSLCERT_BLOB, &certificate);
+  curl_easy_setopt(easy_, CURLOPT_SSLKEYTYPE, "PEM");
+  curl_easy_setopt(easy_, CURLOPT_SSLKEY_BLOB, &key);
+  // Else OpenSSL would ask for the password of an encrypted key on the terminal.
+  curl_easy_setopt(easy_, CURLOPT_KEYPASSWD, "");
 }
 
 void Exchange::prepare_callbacks() {
@@ -555,8 +594,11 @@ Failure Exchange::failure() const {
   failure.proxy = proxy_;
   failure.sent = sendings_ > 0;
   failure.received = received_;
-  failure.has_client_certificate = !settings_.options.tls.client_certificate_pem.empty();
-  failure.client_certificate_pem = settings_.options.tls.client_certificate_pem;
+  failure.host_tls = host_tls_;
+  failure.client_certificate_pem = host_tls_ && !host_tls_->client_certificate_pem.empty()
+                                       ? host_tls_->client_certificate_pem
+                                       : settings_.options.tls.client_certificate_pem;
+  failure.has_client_certificate = !failure.client_certificate_pem.empty();
   failure.connect_timeout = connect_timeout();
   failure.tls = *tls_;
   return failure;

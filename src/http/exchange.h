@@ -23,8 +23,17 @@ namespace mist::http {
 
 /// Settings shared by all exchanges of one Client.
 struct ExchangeSettings {
+  explicit ExchangeSettings(ClientOptions of_client) : options(std::move(of_client)) {}
+
   ClientOptions options;
   std::string system_roots;  ///< file with the system's certificates, empty: none found
+
+  /// The text of that file, which the first call reads; empty if it can't be read. Any thread.
+  const std::string& system_roots_pem() const;
+
+ private:
+  mutable std::once_flag read_;
+  mutable std::string pem_;  // fixed after read_
 };
 
 /// The file of trusted roots of this system: SSL_CERT_FILE, else the first that exists of those where Go
@@ -114,7 +123,11 @@ class Exchange {
   Status prepare_headers();
   Status prepare_route();
   void prepare_method();
+  Status find_host_tls();
   void prepare_tls();
+  void trust_authorities();
+  const char* system_roots_file() const;  // null: none
+  void present(const std::string& certificate_pem, const SecretString& key_pem);
   void prepare_callbacks();
 
   struct Callbacks;  // what libcurl calls
@@ -138,7 +151,9 @@ class Exchange {
   const Delivery delivery_;
   const ExchangeSettings& settings_;
   Url url_;
-  std::string proxy_;  // for messages
+  std::shared_ptr<const HostTls> host_tls_;  // null: nothing of this server's own
+  std::string trusted_pem_;                  // the system's authorities and those of host_tls_
+  std::string proxy_;                        // for messages
   std::string frame_;
   void* easy_ = nullptr;  // CURL*
   curl_slist* headers_ = nullptr;

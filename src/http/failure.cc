@@ -95,16 +95,19 @@ Error not_yet_valid(const Failure& failure, const CertificateFacts& facts, WallT
       .with_hint("check the clock of this machine");
 }
 
+std::string authority_hint(const Failure& failure) {
+  if (at_proxy(failure))
+    return "add the authority's certificate to those of this machine, or name a file with it and all others "
+           "that you need in SSL_CERT_FILE";
+  if (failure.host_tls && !failure.host_tls->authority_hint.empty()) return failure.host_tls->authority_hint;
+  return "give the authority's certificate (certificate-authority or certificate-authority-data in a "
+         "kubeconfig); insecure-skip-tls-verify turns the check off";
+}
+
 Error unknown_authority(const Failure& failure, const CertificateFacts& facts) {
   return forbidden(failure, fmt::format("no trusted authority signed {}", describe(facts)))
       .with_because(failure.tls.verify_text)
-      .with_hint(
-          at_proxy(failure)
-              ? "add the authority's certificate to those of this machine, or name a file with it and "
-                "all others that you need in SSL_CERT_FILE"
-              : "give the authority's certificate (certificate-authority or "
-                "certificate-authority-data in a kubeconfig); insecure-skip-tls-verify turns the check "
-                "off");
+      .with_hint(authority_hint(failure));
 }
 
 Error wrong_name(const Failure& failure) {
@@ -145,20 +148,33 @@ Error untrusted(const Failure& failure, WallTime now) {
   return std::move(why).with_detail(Untrusted());
 }
 
+std::string certificate_hint(const Failure& failure) {
+  if (failure.host_tls && !failure.host_tls->certificate_hint.empty())
+    return failure.host_tls->certificate_hint;
+  return "give one (client-certificate and client-key in a kubeconfig)";
+}
+
+// " (/etc/docker/certs.d/registry.example)": where the client certificate is from, if it is known.
+std::string place_of(const Failure& failure) {
+  const bool known = failure.host_tls && !failure.host_tls->place.empty();
+  return known ? fmt::format(" ({})", failure.host_tls->place) : "";
+}
+
 /// The server broke the handshake off because of our certificate, or of its absence.
 Error client_rejected(const Failure& failure, WallTime now) {
   Error result =
       error(ErrorKind::Forbidden, "{} demands a client certificate and got none", failure.url.authority())
-          .with_hint("give one (client-certificate and client-key in a kubeconfig)");
+          .with_hint(certificate_hint(failure));
   if (failure.has_client_certificate) {
     result.message = fmt::format("{} does not accept our client certificate", failure.url.authority());
-    result.hint = "ask for a new client certificate, or check that it belongs to this server";
+    result.hint = fmt::format("ask for a new client certificate, or check that it belongs to this server{}",
+                              place_of(failure));
     if (const auto facts = read_certificate(failure.client_certificate_pem)) {
       result.message += fmt::format(" {}", describe(*facts));
       if (facts->not_after < now) {
         result.message += fmt::format(", which expired at {}, {} ago", format_time(facts->not_after),
                                       format_age(now - facts->not_after));
-        result.hint = "get a new client certificate";
+        result.hint = fmt::format("get a new client certificate{}", place_of(failure));
       }
     }
   }
@@ -180,16 +196,16 @@ Error with_doubtful_certificate(Error broken, const Failure& failure, WallTime n
   else if (failure.tls.certificate_asked)
     broken.hint = fmt::format(
         "if it breaks every time, the server may not accept our client certificate {}: ask for a new one, or "
-        "check "
-        "that it belongs to this server",
-        describe(*facts));
+        "check that it belongs to this server{}",
+        describe(*facts), place_of(failure));
   return broken;
 }
 
 Error unusable_key_pair(const Failure& failure) {
   return error(ErrorKind::Invalid, "the client certificate or its key can't be used")
       .with_because(because_of(failure))
-      .with_hint("both must be PEM texts that belong together, the key not encrypted");
+      .with_hint(fmt::format("both must be PEM texts that belong together, the key not encrypted{}",
+                             place_of(failure)));
 }
 
 bool is_client_certificate_alert(const std::string& detail) {

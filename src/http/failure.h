@@ -3,10 +3,12 @@
 // thread.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "http/host_tls.h"
 #include "http/tls_report.h"
 #include "http/url.h"
 
@@ -25,6 +27,7 @@ struct Failure {
   std::uint64_t received = 0;  ///< bytes of the body that had arrived
   bool has_client_certificate = false;
   std::string client_certificate_pem;
+  std::shared_ptr<const HostTls> host_tls;  ///< of that server; null: none
   Duration connect_timeout{};
   TlsReport tls;
 };

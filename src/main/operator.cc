@@ -35,6 +35,7 @@
 #include "main/printing.h"
 #include "operator/controller.h"
 #include "operator/options.h"
+#include "registry/host_certificates.h"
 #include "releases/controller.h"
 #include "wasm/compiler.h"
 
@@ -84,10 +85,19 @@ mist::http::ClientOptions web_options() {
   return options;
 }
 
-std::unique_ptr<mist::http::Transport> web_transport(mist::Clock& clock, mist::Random& random, LineLog& log) {
+mist::http::ClientOptions web_options(const mist::FileSystem& files,
+                                      mist::registry::ClientCertificates clients) {
+  mist::http::ClientOptions options = web_options();
+  options.find_host_tls = mist::registry::host_certificates(files, environment, clients);
+  return options;
+}
+
+std::unique_ptr<mist::http::Transport> web_transport(const mist::FileSystem& files, mist::Clock& clock,
+                                                     mist::Random& random, LineLog& log) {
   mist::http::RetryOptions retry;
   retry.peer = "the registry";
-  return std::make_unique<mist::http::RetryingClient>(web_options(), clock, random, log, std::move(retry));
+  return std::make_unique<mist::http::RetryingClient>(
+      web_options(files, mist::registry::ClientCertificates::Present), clock, random, log, std::move(retry));
 }
 
 // Both until one ends, which ends the other; the first error.
@@ -185,8 +195,13 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       .random = random,
       .events = log,
       .paths = paths,
-      .oci = {.transport = [&] { return web_transport(clock, random, log); }, .environment = environment},
-      .transport = [&] { return std::make_unique<mist::http::Client>(web_options()); },
+      .oci = {.transport = [&] { return web_transport(files, clock, random, log); },
+              .environment = environment},
+      .transport =
+          [&] {
+            return std::make_unique<mist::http::Client>(
+                web_options(files, mist::registry::ClientCertificates::Withhold));
+          },
       .engines = engines,
       .holder = fmt::format("mistletoe-operator@{} pid {}", mist::host_name(), ::getpid()),
       .client = *client,

@@ -40,8 +40,10 @@ Result<std::vector<HelmRepository>> read_helm_repositories(const FileSystem& fil
     one.username = each.string_at("username");
     one.password = each.string_at("password");
     one.everywhere = each.is_true_at("pass_credentials_all");
-    one.own_tls = each.is_true_at("insecure_skip_tls_verify") || !each.string_at("caFile").empty() ||
-                  !each.string_at("certFile").empty();
+    one.ca_file = each.string_at("caFile");
+    one.certificate_file = each.string_at("certFile");
+    one.key_file = each.string_at("keyFile");
+    one.unverified = each.is_true_at("insecure_skip_tls_verify");
     if (!one.name.empty() && !one.url.empty()) all.push_back(std::move(one));
   }
   return all;
@@ -53,11 +55,13 @@ Result<ChartServer> server_of(const std::string& repository, const std::vector<H
   server.plain = plain;
   for (const HelmRepository& each : known) {
     if (!is_same_repository(each.url, repository)) continue;
-    if (each.own_tls)
-      return error(ErrorKind::Invalid, "the repository {} has TLS settings of its own for Helm",
+    if (each.unverified)
+      return error(ErrorKind::Invalid, "the TLS certificate of the repository {} would not be checked",
                    escape_controls(config::redact_urls(each.name)))
-          .with_because("its entry in Helm's repositories.yaml names certificates, or doesn't check them")
-          .with_hint("add its authority to the system's certificates, or fetch the chart with helm");
+          .with_because("its entry in Helm's repositories.yaml has insecure_skip_tls_verify: true")
+          .with_hint(
+              "remove it there, and name the authority that signed the server's certificate: `helm repo add "
+              "--force-update --ca-file FILE`");
     server.username = each.username;
     server.password = each.password;
     server.everywhere = each.everywhere;

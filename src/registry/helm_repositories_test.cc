@@ -35,7 +35,7 @@ TEST(HelmRepositories, AreReadWithTheirCredentials) {
 apiVersion: ""
 repositories:
 - {name: stable, url: https://charts.example/, username: u, password: p, pass_credentials_all: true}
-- {name: own, url: https://own.example, caFile: /ca.pem}
+- {name: own, url: https://own.example, caFile: /ca.pem, certFile: /c.pem, keyFile: /k.pem}
 - {name: "", url: https://nameless.example}
 )")
                   .ok());
@@ -44,9 +44,23 @@ repositories:
   ASSERT_EQ(all->size(), 2u);
   EXPECT_EQ(all->front().username + all->front().password, "up");
   EXPECT_TRUE(all->front().everywhere);
-  EXPECT_FALSE(all->front().own_tls);
-  EXPECT_TRUE(all->back().own_tls);
+  EXPECT_FALSE(all->front().has_own_tls());
+  EXPECT_TRUE(all->back().has_own_tls());
+  EXPECT_EQ(all->back().ca_file, "/ca.pem");
+  EXPECT_EQ(all->back().certificate_file, "/c.pem");
+  EXPECT_EQ(all->back().key_file, "/k.pem");
+  EXPECT_TRUE(server_of("https://own.example/", *all, PlainHttp::ThisMachine).ok());
   EXPECT_TRUE(is_same_repository(all->front().url, "https://charts.example"));
+}
+
+TEST(HelmRepositories, ThatAreNotVerifiedAreRefused) {
+  const std::vector<HelmRepository> known{{.name = "lab", .url = "https://lab.example", .unverified = true}};
+  const auto refused = server_of("https://lab.example", known, PlainHttp::ThisMachine);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
+  EXPECT_NE(refused.error().because.find("insecure_skip_tls_verify"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("--ca-file"), std::string::npos);
+  EXPECT_TRUE(server_of("https://other.example", known, PlainHttp::ThisMachine).ok());
 }
 
 }  // namespace

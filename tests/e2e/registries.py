@@ -4,6 +4,7 @@ import hashlib
 import json
 import pathlib
 import re
+import ssl
 import subprocess
 import time
 import urllib.parse
@@ -19,10 +20,50 @@ WASM_CONFIG = "application/vnd.wasm.config.v0+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
-class Registry:
-    """A registry that ends with the test. `host` is what references name; requests() reads its access log."""
+class Authority:
+    """A certificate authority of the test's own; `file` is its certificate."""
 
-    def __init__(self, t, auth=None, tls=False):
+    def __init__(self, t, name="authority"):
+        self.directory, self.name = t.dir / name, name
+        self.directory.mkdir()
+        self.file = str(self.directory / "ca.crt")
+        self._openssl("req", "-x509", *NEW_KEY, "-days", "2", "-subj", f"/CN={name}", "-keyout", "ca.key", "-out", "ca.crt")
+
+    def _openssl(self, *arguments):
+        done = subprocess.run(["openssl", *arguments], cwd=self.directory, capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr)
+
+    def issue(self, name, *extensions):
+        """(certificate, key): files."""
+        self._openssl("req", *NEW_KEY, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        (self.directory / f"{name}.ext").write_text("".join(line + "\n" for line in extensions))
+        self._openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                      "-extfile", f"{name}.ext", "-out", f"{name}.crt")
+        return str(self.directory / f"{name}.crt"), str(self.directory / f"{name}.key")
+
+    def server(self, name="server"):
+        return self.issue(name, "subjectAltName=IP:127.0.0.1,DNS:localhost", "extendedKeyUsage=serverAuth")
+
+    def client(self, name="robot"):
+        return self.issue(name, "extendedKeyUsage=clientAuth")
+
+    def context(self, asks=ssl.CERT_NONE):
+        """Of a server here; `asks`: for a client certificate of this authority."""
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(*self.server("web"))
+        tls.load_verify_locations(self.file)
+        tls.verify_mode = asks
+        return tls
+
+
+NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+
+
+class Registry:
+    """A registry that ends with the test. `host` is what references name; requests() reads its access log. `tls`: with server.crt
+    and server.key of the test's directory, or with what Authority.server() gave; `client_ca`: a file, demands client certificates."""
+
+    def __init__(self, t, auth=None, tls=False, client_ca=None):
         built = subprocess.run([ROOT / "tests/registries/build.sh", "distribution"], capture_output=True, text=True)
         check(built.returncode == 0, built.stderr)
         config = {"version": 0.1, "log": {"level": "info", "formatter": "json"},
@@ -31,7 +72,8 @@ class Registry:
         if auth:
             config["auth"] = auth
         if tls:
-            config["http"]["tls"] = {"certificate": str(t.dir / "server.crt"), "key": str(t.dir / "server.key")}
+            certificate, key = tls if isinstance(tls, tuple) else (str(t.dir / "server.crt"), str(t.dir / "server.key"))
+            config["http"]["tls"] = {"certificate": certificate, "key": key, **({"clientcas": [client_ca]} if client_ca else {})}
         number = sum(1 for _ in t.dir.glob("registry-*.log"))
         self.log = t.dir / f"registry-{number}.log"
         file = t.file(f"registry-{number}.json", json.dumps(config))
@@ -74,9 +116,10 @@ def base64url(data):
 
 
 class TokenServer:
-    """What the token specification of CNCF distribution asks for: Basic in, a signed JWT out. `asked`: the scopes."""
+    """What the token specification of CNCF distribution asks for: Basic in, a signed JWT out. `asked`: the scopes; `presented`:
+    the client certificates. `tls`: its context."""
 
-    def __init__(self, t, lifetime=300):
+    def __init__(self, t, lifetime=300, tls=None):
         self.key = t.dir / "token.key"
         subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", self.key], check=True)
         public = subprocess.run(["openssl", "ec", "-in", self.key, "-pubout", "-outform", "DER"], capture_output=True,
@@ -85,7 +128,7 @@ class TokenServer:
         keys = {"keys": [{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "k1", "x": base64url(x),
                           "y": base64url(y)}]}
         self.jwks = t.file("jwks.json", json.dumps(keys))
-        self.asked, self.lifetime = [], lifetime
+        self.asked, self.presented, self.lifetime = [], [], lifetime
         login = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         server = self
 
@@ -93,6 +136,8 @@ class TokenServer:
             def handle_any(self):
                 query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
                 server.asked.append(query.get("scope", [""])[0])
+                if tls and (certificate := self.connection.getpeercert()):
+                    server.presented.append(certificate)
                 good = self.headers.get("Authorization") == login
                 body = json.dumps({"token": server.token(query)} if good else {"details": "incorrect username or password"})
                 self.send_response(200 if good else 401)
@@ -100,9 +145,10 @@ class TokenServer:
                 self.end_headers()
                 self.wfile.write(body.encode())
 
-        self.web = QuietServer(Handler)
+        self.web = QuietServer(Handler, tls)
         t.cleanup(self.web.stop)
-        self.realm = f"http://localhost:{self.web.port}/token"
+        self.host = f"localhost:{self.web.port}"
+        self.realm = f"{'https' if tls else 'http'}://{self.host}/token"
 
     def token(self, query):
         access = []

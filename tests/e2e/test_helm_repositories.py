@@ -31,7 +31,7 @@ def packed(name, version, **data):
 class ChartRepository:
     """An index.yaml with an ETag, and archives. `asked`: (path, status, Authorization)."""
 
-    def __init__(self, t, login=None, elsewhere=None):
+    def __init__(self, t, login=None, elsewhere=None, tls=None):
         self.archives, self.asked, self.elsewhere = {}, [], elsewhere
         server, wanted = self, login and "Basic " + base64.b64encode(":".join(login).encode()).decode()
 
@@ -52,9 +52,9 @@ class ChartRepository:
                 self.end_headers()
                 self.wfile.write(body)
 
-        self.web = QuietServer(Handler)
+        self.web = QuietServer(Handler, tls)
         t.cleanup(self.web.stop)
-        self.url = f"http://127.0.0.1:{self.web.port}/stable"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.web.port}/stable"
 
     def publish(self, name, version, **data):
         self.archives[f"/stable/{name}-{version}.tgz"] = (name, version, packed(name, version, **data))

@@ -123,9 +123,14 @@ constexpr PeerVerb kVerbs[] = {
 };
 
 constexpr std::string_view kPackageCommands = "install, upgrade, generate, diff, plan, inspect package, pull";
+constexpr std::string_view kRegistryCommands =
+    "install, upgrade, generate, diff, plan, inspect package, pull, push, login, registry add";
 constexpr std::string_view kLogin = "mistctl login HOST keeps credentials for a registry";
 constexpr std::string_view kCertificates =
-    "SSL_CERT_FILE names the certificates to trust instead of the system's; --plain-http goes without";
+    "a registry's certificates are read from ~/.config/containers/certs.d/HOST, and from Helm's "
+    "repositories.yaml";
+constexpr std::string_view kAlwaysChecked =
+    "certificates are always checked; that of an authority goes into ~/.config/containers/certs.d/HOST";
 constexpr std::string_view kInKubeconfig = "it is part of a kubeconfig: --kubeconfig FILE, --context NAME";
 constexpr std::string_view kOwnFiles = "mistctl config path names the files that are used";
 constexpr std::string_view kNoLabels = "records have no labels of yours; --filter looks into names";
@@ -210,10 +215,10 @@ constexpr PeerFlag kFlags[] = {
     {"--username", true, kPackageCommands, "", kLogin, true},
     {"--password", true, kPackageCommands, "", kLogin, true},
     {"--pass-credentials", false, kPackageCommands, "", kLogin, true},
-    {"--ca-file", true, kPackageCommands, "", kCertificates, true},
-    {"--cert-file", true, kPackageCommands, "", kCertificates, true},
-    {"--key-file", true, kPackageCommands, "", kCertificates, true},
-    {"--insecure-skip-tls-verify", false, kPackageCommands, "", kCertificates, true},
+    {"--ca-file", true, kRegistryCommands, "", kCertificates, true},
+    {"--cert-file", true, kRegistryCommands, "", kCertificates, true},
+    {"--key-file", true, kRegistryCommands, "", kCertificates, true},
+    {"--insecure-skip-tls-verify", false, kRegistryCommands, "", kAlwaysChecked, true},
     {"--post-renderer-args", true, "install, upgrade, generate, diff, plan", "",
      "a kustomization that inflates the chart changes what it makes", true},
     {"--labels", true, "install, upgrade", "", kNoLabels, true},
