@@ -4,12 +4,12 @@
 #include <array>
 #include <map>
 
-#include "action/deploy/recorded_options.h"
 #include "action/recover/labelled.h"
 #include "apply/plan/hooks.h"
 #include "base/text.h"
 #include "kube/api_down.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -129,7 +129,9 @@ std::set<apimachinery::ObjectKey> ReleaseState::hooks_never_run() const {
   }
   // One that was to run and is only named all the same found nothing: what is there now may be of that run.
   for (const Revision& revision : unfinished) {
-    for (const apply::HookRun& run : apply::hook_runs(revision.hooks, recorded_hooks(revision.options)))
+    const apply::HookVerb verb =
+        render::RecordedOptions::from_value(revision.options).hooks.value_or(apply::HookVerb::None);
+    for (const apply::HookRun& run : apply::hook_runs(revision.hooks, verb))
       std::erase_if(keys, [&](const auto& key) { return may_be(run.rendered.object.key(), key); });
   }
   return keys;

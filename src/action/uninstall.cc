@@ -5,7 +5,6 @@
 
 #include "action/deploy/deploy.h"
 #include "action/deploy/late_writes.h"
-#include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/kept_by.h"
 #include "action/recover/labelled.h"
@@ -15,6 +14,7 @@
 #include "base/some_of.h"
 #include "base/text.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -47,12 +47,11 @@ Result<std::vector<apply::DesiredObject>> hooks_to_run(const Environment& enviro
   }
   // The first install of a release that is undone never was what its hooks expect.
   if (options.no_hooks || options.action == "undo") return hooks;
-  const Value& done = state.anchor->head.options;
-  const bool before_ended = is_uninstalling(state) && done.is_true_at(kBeforeEnded);
-  const bool after_ended = is_uninstalling(state) && done.is_true_at(kAfterEnded);
+  std::set<HookPhase> ended;
+  if (is_uninstalling(state))
+    ended = render::RecordedOptions::from_value(state.anchor->head.options).ended_hooks;
   for (apply::DesiredObject& object : all.desired) {
-    if (!(object.hook->phase == HookPhase::Before ? before_ended : after_ended))
-      hooks.push_back(std::move(object));
+    if (!ended.contains(object.hook->phase)) hooks.push_back(std::move(object));
   }
   return hooks;
 }

@@ -5,7 +5,6 @@
 
 #include "action/deploy/adopted.h"
 #include "action/deploy/late_writes.h"
-#include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/recover/labelled.h"
 #include "action/run_tests.h"
@@ -19,6 +18,7 @@
 #include "kube/api_failure.h"
 #include "kube/crds.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -239,12 +239,9 @@ class UninstallRun {
     head_.action = options_.action;
     head_.updated = format_time(environment_.clock.now());
     const bool goes_on = is_uninstalling(plan_.state);
-    Value progress = recorded_options({.prune = options_.rules});
-    if (options_.no_hooks) progress.set(kNoHooks, true);
-    for (const std::string_view ended : {kBeforeEnded, kAfterEnded}) {
-      if (goes_on && head_.options.is_true_at(ended)) progress.set(ended, true);
-    }
-    head_.options = std::move(progress);
+    progress_ = {.allowed = {.prune = options_.rules}, .no_hooks = options_.no_hooks};
+    if (goes_on) progress_.ended_hooks = render::RecordedOptions::from_value(head_.options).ended_hooks;
+    head_.options = to_value(progress_);
     MIST_TRY(others_, TakeOver::begin(environment_, plan_.state, {}, plan_.removals, std::nullopt, context));
     MIST_TRY(lock_,
              ReleaseLock::acquire(lock_dependencies(environment_, store_), *plan_.state.anchor,
@@ -273,7 +270,7 @@ class UninstallRun {
     HookRunner hooks(environment_, plan_, options_, *lock_);
     std::vector<apply::Removal> first = removals_of(plan_, false), last = removals_of(plan_, true);
     MIST_TRY(LeftByHooks left, hooks.run(HookPhase::Before, containers_));
-    MIST_TRY_VOID(note_ended(HookPhase::Before, kBeforeEnded));
+    MIST_TRY_VOID(note_ended(HookPhase::Before));
     note_what_stays(left);
     take_in(first, std::move(left));
     MIST_TRY_VOID(convert_nothing(environment_, plan_, lock_->context()));
@@ -283,7 +280,7 @@ class UninstallRun {
     // Once the record is gone, nothing tells any more what was taken from whom.
     if (others_) others_->let_go(environment_, {});
     MIST_TRY(left, hooks.run(HookPhase::After, containers_));
-    MIST_TRY_VOID(note_ended(HookPhase::After, kAfterEnded));
+    MIST_TRY_VOID(note_ended(HookPhase::After));
     note_what_stays(left);
     MIST_TRY_VOID(remove(left.removals, options_.wait));
     std::erase_if(last, [&](const apply::Removal& each) { return stay_.contains(each.key); });
@@ -314,9 +311,10 @@ class UninstallRun {
   }
 
   // Recorded, so that whoever goes on doesn't run them again among the ruins.
-  Status note_ended(HookPhase phase, std::string_view flag) {
+  Status note_ended(HookPhase phase) {
     if (!has_hooks(phase)) return {};
-    head_.options.set(flag, true);
+    progress_.ended_hooks.insert(phase);
+    head_.options = to_value(progress_);
     return lock_->change({.head = head_, .lock = {}, .group_kinds = {}, .additional_namespaces = {}});
   }
 
@@ -447,7 +445,8 @@ class UninstallRun {
   UninstallPlan& plan_;  // the report's
   release::Store store_;
   release::Head head_;
-  std::optional<TakeOver> others_;  // other releases, locked until objects have moved or not
+  render::RecordedOptions progress_;  // what the head records of it
+  std::optional<TakeOver> others_;    // other releases, locked until objects have moved or not
   std::unique_ptr<ReleaseLock> lock_;
   Containers containers_;
   const std::set<ObjectKey> in_vain_;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "catalog/account_data.h"
 #include "catalog/admin_pages.h"
+#include "catalog/audit_words.h"
 #include "catalog/passkey_pages.h"
 #include "http/url.h"
 
@@ -391,7 +392,7 @@ AccountSite::Reply AccountSite::come_back(const Ask& ask) {
     return error(ErrorKind::Forbidden, "{} is no longer signed in", journey->account);
   MIST_TRY_VOID(
       dependencies_.accounts.link_identity(journey->account, identity.issuer, identity.subject,
-                                           entry_of(ask.actor(), "link identity", identity.subject)));
+                                           entry_of(ask.actor(), kAuditLinkIdentity, identity.subject)));
   return see_other("/account");
 }
 
@@ -427,7 +428,7 @@ AccountSite::Reply AccountSite::unlink_identity(const Ask& ask) {
   const std::string& name = ask.account().name;
   const std::string subject = field(ask.form, "subject");
   MIST_TRY_VOID(dependencies_.accounts.unlink_identity(name, field(ask.form, "issuer"), subject,
-                                                       entry_of(ask.actor(), "unlink identity", subject)));
+                                                       entry_of(ask.actor(), kAuditUnlinkIdentity, subject)));
   MIST_TRY(const SecretString cookie, sign_in_.begin(name, ask.from()));
   return signed_in({}, cookie);
 }

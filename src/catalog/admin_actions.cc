@@ -1,5 +1,7 @@
 #include "catalog/admin_actions.h"
 
+#include "catalog/audit_words.h"
+
 namespace mist::catalog {
 namespace {
 
@@ -13,8 +15,7 @@ Status check_other(const Actor& actor, const std::string& name) {
 
 Status AdminActions::set_role(const Actor& actor, const std::string& name, Role role) {
   MIST_TRY_VOID(check_other(actor, name));
-  return accounts_.set_role(name, role,
-                            entry_of(actor, "set role", fmt::format("{} to {}", name, to_string(role))));
+  return accounts_.set_role(name, role, entry_of(actor, kAuditSetRole, role_subject(name, role)));
 }
 
 Status AdminActions::set_disabled(const Actor& actor, const std::string& name, bool disabled) {

@@ -1,6 +1,7 @@
 #include "catalog/author_actions.h"
 
 #include "base/text.h"
+#include "catalog/audit_words.h"
 #include "catalog/web_answers.h"
 #include "registry/reference.h"
 
@@ -37,13 +38,13 @@ Result<Project> AuthorActions::link(const Actor& actor, const Link& link) {
     if (const std::string why = registry::path_objection(link.path); !why.empty())
       return error(ErrorKind::Invalid, "path can't be that: {}", why);
   MIST_TRY_VOID(repository_url(link.url, dependencies_.allowed));
-  MIST_TRY(Project made, dependencies_.store.add_project(
-                             {.name = link.name,
-                              .owner = actor.account.name,
-                              .url = link.url,
-                              .path = link.path,
-                              .webhook_secret = SecretString(dependencies_.random.token(32))},
-                             entry_of(actor, "link", fmt::format("{} to {}", link.name, link.url))));
+  MIST_TRY(Project made,
+           dependencies_.store.add_project({.name = link.name,
+                                            .owner = actor.account.name,
+                                            .url = link.url,
+                                            .path = link.path,
+                                            .webhook_secret = SecretString(dependencies_.random.token(32))},
+                                           entry_of(actor, kAuditLink, link_subject(link.name, link.url))));
   dependencies_.wake_poller();
   return made;
 }

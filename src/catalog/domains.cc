@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/audit_words.h"
 #include "catalog/place.h"
 
 namespace mist::catalog {
@@ -50,13 +51,13 @@ Result<std::string> DomainActions::prove(const Actor& actor, const std::string& 
     MIST_TRY_VOID(check(name, actor.account.name));
   }
   MIST_TRY_VOID(dependencies_.accounts.keep_domain(
-      actor.account.name, name, is_new ? Audit(entry_of(actor, "prove domain", name)) : Audit()));
+      actor.account.name, name, is_new ? Audit(entry_of(actor, kAuditProveDomain, name)) : Audit()));
   return name;
 }
 
 Status DomainActions::remove(const Actor& actor, const std::string& domain) {
   return dependencies_.accounts.remove_domain(actor.account.name, domain,
-                                              entry_of(actor, "remove domain", domain));
+                                              entry_of(actor, kAuditRemoveDomain, domain));
 }
 
 Status DomainActions::check(const std::string& domain, const std::string& account) {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "catalog/account_site_fixture.h"
+#include "catalog/audit_words.h"
 #include "catalog/feedback_actions.h"
 #include "catalog/totp.h"
 #include "encoding/json.h"
@@ -382,8 +383,8 @@ TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   txt_["_mistletoe-catalog.bobs.example"] = {"https://c.example account=bob"};
   ASSERT_EQ(bob.post("/account/domains", {{"domain", "bobs.example"}}).status, 303);
   ASSERT_EQ(bob.post("/account/domains/remove", {{"domain", "bobs.example"}}).status, 303);
-  for (const char* const what : {"link identity", "unlink identity"})
-    ASSERT_TRUE(store_->audit({.who = "bob", .what = what, .subject = "bob-1"}).ok());
+  for (const std::string_view what : {kAuditLinkIdentity, kAuditUnlinkIdentity})
+    ASSERT_TRUE(store_->audit({.who = "bob", .what = std::string(what), .subject = "bob-1"}).ok());
   const WebAnswer gone = bob.post("/account/remove", {{"name", "bob"}, {"password", kPassword}});
   EXPECT_EQ(place(gone), "/");
   EXPECT_TRUE(bob.cookies.empty());
@@ -402,8 +403,19 @@ TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   for (const AuditEntry& each : log.items) {
     EXPECT_THAT(each.who + " " + each.subject, Not(HasSubstr("bob"))) << each.what;
     EXPECT_TRUE(!each.who.starts_with("deleted-") || each.peer.empty()) << each.what;
-    EXPECT_TRUE(each.what != "link" || each.subject == "nats") << each.subject;
+    EXPECT_TRUE(each.what != kAuditLink || each.subject == "nats") << each.subject;
   }
+  const auto is_there = [&](std::string_view what, std::string_view subject) {
+    return std::ranges::any_of(log.items, [&](const AuditEntry& each) {
+      return each.what == what && each.subject == subject && each.who.starts_with("deleted-");
+    });
+  };
+  EXPECT_TRUE(is_there(kAuditLink, "nats"));
+  for (const std::string_view what : kAuditOfPersons) EXPECT_TRUE(is_there(what, "")) << what;
+  EXPECT_TRUE(std::ranges::any_of(log.items, [](const AuditEntry& each) {
+    return each.what == kAuditSetRole && each.subject.starts_with("deleted-") &&
+           each.subject.ends_with(" to moderator");
+  }));
   EXPECT_EQ(store_->add_project({.name = "redis", .owner = "ann", .url = "https://g/r"}).error().kind,
             ErrorKind::Conflict)
       << "nobody continues its versions";

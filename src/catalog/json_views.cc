@@ -194,7 +194,7 @@ Value to_value(const Run& run) {
          {"milliseconds",
           Value(std::chrono::duration_cast<std::chrono::milliseconds>(each.elapsed).count())}}));
   return Value::object({{"attempt", Value(run.attempt)},
-                        {"nodes", text_or_null(run.nodes)},
+                        {"nodes", run.nodes ? Value(to_string(*run.nodes)) : Value()},
                         {"steps", std::move(steps)},
                         {"objects", run.objects},
                         {"security", run.security}});

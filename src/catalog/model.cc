@@ -9,6 +9,8 @@ using encoding::Value;
 
 constexpr std::array<std::string_view, 3> kRoles{"author", "moderator", "administrator"};
 constexpr std::array<std::string_view, 4> kVersionStates{"queued", "testing", "passed", "failed"};
+constexpr std::array<std::string_view, 4> kTestNodes{"no nodes", "real nodes", "simulated nodes",
+                                                     "real and simulated nodes"};
 constexpr std::array<std::string_view, 3> kStepStates{"passed", "failed", "skipped"};
 
 Value texts(const std::vector<std::string>& list) {
@@ -21,6 +23,10 @@ Value texts(const std::vector<std::string>& list) {
 
 std::string_view to_string(Role role) { return kRoles.at(static_cast<std::size_t>(role)); }
 std::string_view to_string(VersionState state) { return kVersionStates.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(TestNodes nodes) { return kTestNodes.at(static_cast<std::size_t>(nodes)); }
+bool any_simulated(TestNodes nodes) {
+  return nodes == TestNodes::Simulated || nodes == TestNodes::RealAndSimulated;
+}
 std::string_view to_string(StepState state) { return kStepStates.at(static_cast<std::size_t>(state)); }
 
 Error hidden_by_moderators(std::string_view what, const std::string& why) {

@@ -125,13 +125,20 @@ struct Step {
   Duration elapsed{};
 };
 
+/// The nodes of the cluster that a version is tested on. On simulated ones Pods don't really run.
+enum class TestNodes : std::uint8_t { None, Real, Simulated, RealAndSimulated };
+/// "no nodes", "real nodes", "simulated nodes", "real and simulated nodes"
+std::string_view to_string(TestNodes nodes);
+/// Some of them are simulated.
+bool any_simulated(TestNodes nodes);
+
 /// One try of a version by one worker.
 struct Run {
   int attempt = 0;
-  std::string nodes = {};         ///< on which kind of nodes: "simulated nodes"
-  encoding::Value objects = {};   ///< their graph, as version_objects.h has it; null: not known
-  encoding::Value security = {};  ///< security_report.h; null: not known
-  std::string text = {};          ///< digest of their text among the blobs; empty: not kept
+  std::optional<TestNodes> nodes = {};  ///< nullopt: it wasn't installed
+  encoding::Value objects = {};         ///< their graph, as version_objects.h has it; null: not known
+  encoding::Value security = {};        ///< security_report.h; null: not known
+  std::string text = {};                ///< digest of their text among the blobs; empty: not kept
   std::vector<Step> steps = {};
 };
 

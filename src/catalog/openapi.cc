@@ -210,7 +210,8 @@ constexpr std::string_view kSchemas = R"({
     "owner": {"type": ["string", "null"], "description": "null: it isn't linked any more"},
     "domains": {"type": "array", "items": {"type": "string"}, "description": "That its owner proved by DNS"}}},
   "Run": {"type": "object", "required": ["attempt", "steps"], "properties": {
-    "attempt": {"type": "integer"}, "nodes": {"type": ["string", "null"]},
+    "attempt": {"type": "integer"}, "nodes": {"type": ["string", "null"],
+      "enum": ["no nodes", "real nodes", "simulated nodes", "real and simulated nodes", null]},
     "steps": {"type": "array", "items": {"type": "object", "required": ["name", "state", "summary"], "properties": {
       "name": {"type": "string"}, "state": {"type": "string", "enum": ["passed", "failed", "skipped"]},
       "summary": {"type": "string"}, "log": {"type": "string"},

@@ -329,8 +329,8 @@ Markup compared_with(const VersionBrief& shown, const std::vector<VersionBrief>&
 }
 
 // On which nodes it was installed, and what that is worth.
-std::string nodes_words(const Run& run) {
-  return run.nodes + (run.nodes.ends_with("simulated nodes") ? ", where Pods don't really run" : "");
+std::string nodes_words(TestNodes nodes) {
+  return fmt::format("{}{}", to_string(nodes), any_simulated(nodes) ? ", where Pods don't really run" : "");
 }
 
 Markup run_summary(const Version& shown, const std::optional<Run>& run) {
@@ -348,7 +348,7 @@ Markup run_summary(const Version& shown, const std::optional<Run>& run) {
                each.name, to_string(each.state), to_string(each.state), each.summary);
   out += markup("{}<p>{}<a href=\"{}/test\">Logs of all steps</a></p>\n",
                 wide("test", markup("<table class=\"stacked\">\n{}</table>", rows)),
-                run->nodes.empty() ? std::string() : fmt::format("Installed on {}. ", nodes_words(*run)),
+                run->nodes ? fmt::format("Installed on {}. ", nodes_words(*run->nodes)) : std::string(),
                 version_path(shown));
   return out;
 }
@@ -608,7 +608,7 @@ std::string test_page(const PageFrame& frame, const Version& shown, const std::o
     content += markup(
         "<p class=\"soft\">Attempt {}{}. Lines of logs begin with the seconds since their step "
         "began.</p>\n",
-        run->attempt, run->nodes.empty() ? std::string() : ", on " + nodes_words(*run));
+        run->attempt, run->nodes ? ", on " + nodes_words(*run->nodes) : std::string());
     for (const Step& each : run->steps) {
       content += markup(
           "<details{}><summary><b>{}</b> <span class=\"state {}\">{}</span> {} <span class=\"time\">{}, at {}"

@@ -130,7 +130,7 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
     ASSERT_TRUE(job.ok() && *job);
     ASSERT_TRUE(
         store_->add_step(**job, {.name = "install", .summary = "1 object ready", .log = "0.1 created"}).ok());
-    ASSERT_TRUE(store_->note_nodes(**job, "simulated nodes").ok());
+    ASSERT_TRUE(store_->note_nodes(**job, TestNodes::Simulated).ok());
     ASSERT_TRUE(store_->finish(**job, true).ok());
   }
 
@@ -418,7 +418,6 @@ TEST_P(SiteTest, NoFieldOfAPackageIsMarkup) {
   ASSERT_TRUE(store_->submit(made).ok());
   const auto job = store_->lease("w", std::chrono::seconds(30));
   ASSERT_TRUE(job.ok() && *job);
-  ASSERT_TRUE(store_->note_nodes(**job, hostile).ok());
   ASSERT_TRUE(store_
                   ->note_objects(
                       **job,

@@ -5,6 +5,7 @@
 
 #include "base/hex.h"
 #include "base/text.h"
+#include "catalog/audit_words.h"
 #include "catalog/sql_connections.h"
 #include "catalog/sql_rows.h"
 #include "catalog/sql_withheld.h"
@@ -146,11 +147,10 @@ class SqlAccountStore final : public AccountStore {
       MIST_TRY_VOID(db.run("UPDATE audit SET peer = '' WHERE who = ?", {name}));
       MIST_TRY_VOID(db.run("UPDATE audit SET who = ? WHERE who = ?", {gone, name}));
       MIST_TRY_VOID(db.run("UPDATE audit SET subject = ? WHERE subject = ?", {gone, name}));
-      // "ann to moderator"
-      MIST_TRY_VOID(db.run(
-          "UPDATE audit SET subject = ?1 || substr(subject, length(?2) + 1) WHERE what = 'set role' AND "
-          "substr(subject, 1, length(?2) + 4) = ?2 || ' to '",
-          {gone, name}));
+      MIST_TRY_VOID(
+          db.run("UPDATE audit SET subject = ?1 || substr(subject, length(?2) + 1) WHERE what = ?3 AND "
+                 "substr(subject, 1, length(?2)) = ?2",
+                 {role_subject_start(gone), role_subject_start(name), kAuditSetRole}));
       MIST_TRY_VOID(
           db.run("UPDATE accounts SET name = ?, role = ?, password = '', passkey_handle = '', disabled = "
                  "1 WHERE id = ?",
@@ -591,17 +591,14 @@ class SqlAccountStore final : public AccountStore {
 
   // Repositories, identities, domains and labels of tokens in the audit log name a person as well.
   static Status forget_subjects(Database& db, const std::string& name) {
-    MIST_TRY_VOID(
-        db.run("UPDATE audit SET subject = '' WHERE who = ? AND what IN ('link identity', 'unlink identity', "
-               "'prove domain', 'remove domain', 'create token')",
-               {name}));
-    // "etcd to https://git.example.com/ann/etcd"
+    for (const std::string_view what : kAuditOfPersons)
+      MIST_TRY_VOID(db.run("UPDATE audit SET subject = '' WHERE who = ? AND what = ?", {name, what}));
     std::vector<std::pair<std::int64_t, std::string>> links;
-    MIST_TRY_VOID(db.query("SELECT id, subject FROM audit WHERE who = ? AND what = 'link'", {name},
+    MIST_TRY_VOID(db.query("SELECT id, subject FROM audit WHERE who = ? AND what = ?", {name, kAuditLink},
                            [&](const Row& row) { links.emplace_back(row.integer(0), row.text(1)); }));
     for (const auto& [id, subject] : links)
       MIST_TRY_VOID(
-          db.run("UPDATE audit SET subject = ? WHERE id = ?", {subject.substr(0, subject.find(" to ")), id}));
+          db.run("UPDATE audit SET subject = ? WHERE id = ?", {link_subject_without_url(subject), id}));
     return {};
   }
 

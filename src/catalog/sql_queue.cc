@@ -1,8 +1,11 @@
 // The queue of tests, and the audit log, of sql_store_class.h.
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
@@ -33,6 +36,22 @@ std::string kept_summary(std::string_view text) {
 }
 
 std::string kept_log(std::string_view text) { return bounded_text(text, StepLog::kMost); }
+
+constexpr std::array kTestNodes{std::pair{TestNodes::None, std::string_view("none")},
+                                std::pair{TestNodes::Real, std::string_view("real")},
+                                std::pair{TestNodes::Simulated, std::string_view("simulated")},
+                                std::pair{TestNodes::RealAndSimulated, std::string_view("mixed")}};
+
+std::string_view stored_form(TestNodes nodes) {
+  return std::ranges::find(kTestNodes, nodes, &std::pair<TestNodes, std::string_view>::first)->second;
+}
+
+// Earlier catalogs stored the words that people see.
+std::optional<TestNodes> test_nodes_of(std::string_view stored) {
+  for (const auto& [nodes, form] : kTestNodes)
+    if (stored == form || stored == to_string(nodes)) return nodes;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -110,11 +129,11 @@ Status SqlStore::add_step(const Job& job, const Step& step) {
   });
 }
 
-Status SqlStore::note_nodes(const Job& job, const std::string& nodes) {
+Status SqlStore::note_nodes(const Job& job, TestNodes nodes) {
   return writing([&](Database& db) -> Status {
     MIST_TRY_VOID(still_ours(db, job));
-    MIST_TRY_VOID(
-        db.run("UPDATE runs SET nodes = ? WHERE job = ? AND attempt = ?", {nodes, job.id, job.attempt}));
+    MIST_TRY_VOID(db.run("UPDATE runs SET nodes = ? WHERE job = ? AND attempt = ?",
+                         {stored_form(nodes), job.id, job.attempt}));
     return {};
   });
 }
@@ -199,7 +218,7 @@ Result<std::optional<Run>> SqlStore::last_run(const std::string& package, const 
         "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.id DESC LIMIT 1",
         {package, version}, [&](const Row& row) {
           job = row.integer(0);
-          run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = row.text(2)};
+          run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = test_nodes_of(row.text(2))};
           if (auto graph = encoding::parse_json(row.text(3)); graph.ok()) run->objects = *std::move(graph);
           if (auto report = encoding::parse_json(row.text(4)); report.ok())
             run->security = *std::move(report);

@@ -73,7 +73,7 @@ class SqlStore final : public Store {
   Result<std::optional<Job>> lease(const std::string& holder, Duration term) override;
   Status renew(const Job& job, Duration term) override;
   Status add_step(const Job& job, const Step& step) override;
-  Status note_nodes(const Job& job, const std::string& nodes) override;
+  Status note_nodes(const Job& job, TestNodes nodes) override;
   Status note_objects(const Job& job, const encoding::Value& graph, const encoding::Value& security,
                       const std::string& text) override;
   Status finish(const Job& job, bool passed) override;

@@ -967,6 +967,29 @@ TEST_P(StoreTest, TheObjectsOfARunAreKeptWithIt) {
   EXPECT_EQ(store_->note_objects(other, {}, {}, {}).error().kind, ErrorKind::Conflict);
 }
 
+TEST_P(StoreTest, TheNodesOfATestAreKept) {
+  author("ann");
+  project("etcd");
+  submit(version("etcd", "1.0.0"));
+  const Job job = lease("w1");
+  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->nodes, std::nullopt) << "not installed yet";
+  using enum TestNodes;
+  for (const TestNodes nodes : {None, Real, Simulated, RealAndSimulated}) {
+    ASSERT_TRUE(store_->note_nodes(job, nodes).ok());
+    EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->nodes, nodes) << to_string(nodes);
+    // As earlier catalogs stored it.
+    const Status written = database_.open()->writing([&](sql::Database& db) -> Status {
+      MIST_TRY_VOID(db.run("UPDATE runs SET nodes = ?", {to_string(nodes)}));
+      return {};
+    });
+    ASSERT_TRUE(written.ok()) << written.error().to_line();
+    EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->nodes, nodes) << to_string(nodes);
+  }
+  Job other = job;
+  other.holder = "w2";
+  EXPECT_EQ(store_->note_nodes(other, Real).error().kind, ErrorKind::Conflict);
+}
+
 TEST_P(StoreTest, ListsHavePages) {
   author("ann");
   for (char c = 'a'; c < 'f'; ++c) {

@@ -212,7 +212,8 @@ class Store {
   /// Of its summary kLongestSummary is kept, on one line, and of its log StepLog::kMost; controls and
   /// bidirectional marks become visible. Conflict as renew.
   virtual Status add_step(const Job& job, const Step& step) = 0;
-  virtual Status note_nodes(const Job& job, const std::string& nodes) = 0;
+  /// Run::nodes. Conflict as renew.
+  virtual Status note_nodes(const Job& job, TestNodes nodes) = 0;
   /// Run::objects, Run::security and Run::text. Conflict as renew.
   virtual Status note_objects(const Job& job, const encoding::Value& graph, const encoding::Value& security,
                               const std::string& text) = 0;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "catalog/audit_words.h"
 #include "crypto/digest.h"
 
 namespace mist::catalog {
@@ -89,7 +90,7 @@ Result<SecretString> TokenActions::make(const Actor& actor, const Allowed& allow
                                                   .label = wish.label,
                                                   .scopes = join(wish.scopes.names(), " "),
                                                   .expires = wish.expires ? wish.expires : allowed.until},
-                                                 entry_of(actor, "create token", wish.label)));
+                                                 entry_of(actor, kAuditCreateToken, wish.label)));
   return token;
 }
 

@@ -394,10 +394,10 @@ class Trial {
       return node.at_path({"metadata", "annotations", kSimulatedNode}) != nullptr;
     });
     const auto all = static_cast<std::ptrdiff_t>(list.items.size());
-    return report_.nodes(all == 0           ? "no nodes"
-                         : simulated == all ? "simulated nodes"
-                         : simulated == 0   ? "real nodes"
-                                            : "real and simulated nodes");
+    return report_.nodes(all == 0           ? TestNodes::None
+                         : simulated == all ? TestNodes::Simulated
+                         : simulated == 0   ? TestNodes::Real
+                                            : TestNodes::RealAndSimulated);
   }
 
   // Of attempts whose worker died, or was stopped while it removed what it had made.

@@ -40,7 +40,7 @@ struct TrialDependencies {
 /// Told what a trial finds. An error of any of them ends it.
 struct TrialReport {
   std::function<Status(const Step&)> step;               ///< each, when it is over
-  std::function<Status(const std::string&)> nodes;       ///< once, which the cluster has: "simulated nodes"
+  std::function<Status(TestNodes)> nodes;                ///< once, which the cluster has
   std::function<Status(const VersionObjects&)> objects;  ///< once
   std::function<void(const std::string&)> warn;  ///< for the worker's log: of what stays on the cluster
 };

@@ -169,7 +169,7 @@ Status test_job(Store& store, const Job& job, const TrialDependencies& dependenc
   events.info(fmt::format("{} {}: testing, attempt {}", job.package, job.version, job.attempt));
   Lease lease(store, job, options, outage, context);
   const TrialReport report{.step = [&](const Step& step) { return store.add_step(job, step); },
-                           .nodes = [&](const std::string& nodes) { return store.note_nodes(job, nodes); },
+                           .nodes = [&](TestNodes nodes) { return store.note_nodes(job, nodes); },
                            .objects = [&](const VersionObjects& objects) -> Status {
                              std::string text;
                              if (!objects.text.empty()) {

@@ -1,15 +1,23 @@
 #include "releases/drift_words.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/some_of.h"
 #include "base/text.h"
+#include "encoding/json.h"
 
 namespace mist::releases {
 namespace {
 
+using encoding::Value;
+
 constexpr std::size_t kMostDriftNamed = 5;
-constexpr std::string_view kBeforeReasons = "; ";
+
+bool is_told(const action::ObjectDrift& drift) {
+  using enum action::DriftKind;
+  return drift.kind != Foreign && drift.kind != Finished && drift.kind != Unknown;
+}
 
 }  // namespace
 
@@ -17,10 +25,9 @@ std::string drift_words(const action::DriftReport& report) {
   if (!report.drifted(false)) return {};
   std::vector<std::string> named;
   for (const action::ObjectDrift& each : report.found) {
-    using enum action::DriftKind;
-    if (each.kind == Foreign || each.kind == Finished || each.kind == Unknown) continue;
+    if (!is_told(each)) continue;
     std::string words = each.key.display();
-    if (each.kind != Changed) words += fmt::format(" is {}", action::to_string(each.kind));
+    if (each.kind != action::DriftKind::Changed) words += fmt::format(" is {}", action::to_string(each.kind));
     std::vector<std::string> fields;
     for (const action::FieldDrift& field : each.fields) {
       if (fields.size() == kMostDriftNamed) {
@@ -41,20 +48,35 @@ std::string drift_words(const action::DriftReport& report) {
 std::string left_words(const action::DriftReport& report, const action::DeployReport& fixed) {
   const auto left = fixed.left();
   if (left.empty()) return {};
-  action::DriftReport rest = report;
-  std::erase_if(rest.found, [&](const action::ObjectDrift& each) { return !left.contains(each.key); });
   std::vector<std::string> reasons;
   for (const auto& [key, why] : left)
     reasons.push_back(fmt::format("{} is left as it is: {}", key.display(), escape_controls(why)));
-  const std::string words = drift_words(rest);
-  return fmt::format("{}{}{}", words, words.empty() ? "" : kBeforeReasons,
+  const std::string words = drift_words(left_of(report, fixed));
+  return fmt::format("{}{}{}", words, words.empty() ? "" : "; ",
                      some_of(std::move(reasons), kMostDriftNamed));
 }
 
-bool tells_drift(std::string_view message, std::string_view words) {
-  if (!message.starts_with(words)) return false;
-  message.remove_prefix(words.size());
-  return message.empty() || message.starts_with(kBeforeReasons);
+action::DriftReport left_of(action::DriftReport report, const action::DeployReport& fixed) {
+  const auto left = fixed.left();
+  std::erase_if(report.found, [&](const action::ObjectDrift& each) { return !left.contains(each.key); });
+  return report;
+}
+
+std::string drift_facts(const action::DriftReport& report) {
+  std::vector<std::string> objects;
+  for (const action::ObjectDrift& each : report.found) {
+    if (!is_told(each)) continue;
+    std::vector<std::string> fields;
+    for (const action::FieldDrift& field : each.fields)
+      fields.push_back(encoding::to_json(
+          Value::array({field.path, field.managers.empty() ? Value() : Value(field.managers.front())})));
+    std::ranges::sort(fields);
+    objects.push_back(encoding::to_json(
+        Value::array({each.key.group_kind.group, each.key.group_kind.kind, each.key.ns, each.key.name,
+                      action::to_string(each.kind), Value(Value::Array(fields.begin(), fields.end()))})));
+  }
+  std::ranges::sort(objects);
+  return join(objects, "\n");
 }
 
 }  // namespace mist::releases

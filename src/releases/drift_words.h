@@ -1,10 +1,9 @@
 #pragma once
 // The condition Drifted and its Events in words: the objects that others changed, and of a fix what it could
 // not put back. Values of fields are left out; the server's words in it are the caller's to mask.
-// Pure; any thread.
+// Nothing reads these words: drift_facts() are for comparing. Pure; any thread.
 
 #include <string>
-#include <string_view>
 
 #include "action/query/drift.h"
 
@@ -14,7 +13,10 @@ namespace mist::releases {
 std::string drift_words(const action::DriftReport& report);
 /// The same of what a fix of all that left as it is, and why the server refused it; empty: it left nothing.
 std::string left_words(const action::DriftReport& report, const action::DeployReport& fixed);
-/// Whether `message` is drift_words() that are `words`, or left_words() that begin with them.
-bool tells_drift(std::string_view message, std::string_view words);
+/// The part of the report that the fix left.
+action::DriftReport left_of(action::DriftReport report, const action::DeployReport& fixed);
+/// The facts that drift_words() are about, for a digest: which objects and fields have drifted, and who
+/// changed them last. Reports of the same drift give the same text, whatever their order.
+std::string drift_facts(const action::DriftReport& report);
 
 }  // namespace mist::releases

@@ -30,6 +30,7 @@
 #include "releases/values.h"
 #include "render/dependencies.h"
 #include "render/packages.h"
+#include "render/recorded_options.h"
 #include "render/release_renderer.h"
 #include "view/diagnosis_tree.h"
 
@@ -89,9 +90,10 @@ std::string cycle_of(const Key& from, const Others& others) {
 
 class Visit {
  public:
-  Visit(const Dependencies& dependencies, const Value& object, const Others& others,
+  Visit(const Dependencies& dependencies, ToldDrift& told_drift, const Value& object, const Others& others,
         const Reconciler::Tell& tell, const Context& context)
       : dependencies_(dependencies),
+        told_drift_(told_drift),
         object_(object),
         others_(others),
         tell_(tell),
@@ -106,6 +108,7 @@ class Visit {
 
   Result<Outcome> run() {
     const bool terminating = apimachinery::is_terminating(object_);
+    if (terminating) told_drift_.note(object_, {});
     if (terminating && !has_finalizer(object_)) return Outcome{};
     if (terminating) return take_down();
     auto read = spec_of(object_);
@@ -359,7 +362,7 @@ class Visit {
     const release::PackageInfo& package = state.deployed->package;
     return package.digest == source_->digest && (spec_.engine.empty() || package.engine == spec_.engine) &&
            package.calls == render::called_packages(*source_) &&
-           render::LookupGrants::recorded(state.deployed->options) == spec_.lookups &&
+           render::RecordedOptions::from_value(state.deployed->options).lookups == spec_.lookups &&
            package::same_values(state.deployed->user_values, values_);
   }
 
@@ -411,7 +414,7 @@ class Visit {
     return says({.ready = "True",
                  .reason = reason::kDeployed,
                  .message = words,
-                 .drifted = "",
+                 .drifted = Drift{},
                  .deployed = Deployed{done->package.reference, done->package.digest, done->revision,
                                       generation_of(object_), exports_},
                  .attempt = Attempt{}});
@@ -512,7 +515,7 @@ class Visit {
     Report report{.ready = "True",
                   .reason = reason::kDeployed,
                   .message = deployed_words(state.deployed->package, revision),
-                  .drifted = "",
+                  .drifted = Drift{},
                   .deployed = deployed_of(*state.deployed, generation_of(object_)),
                   .attempt = Attempt{}};
     if (!knows_exports(state)) {
@@ -520,25 +523,34 @@ class Visit {
       if (!rendered.ok()) return fails(reason::kPackage, rendered.error());
       MIST_TRY(report.deployed->exports, exports_of(*rendered, state));
     }
-    if (spec_.on_drift == OnDrift::Ignore) return says(report);
+    if (spec_.on_drift == OnDrift::Ignore) return says_drift(report);
     const auto drift = action::drift(here, spec_.release, context_);
     if (!drift.ok()) return fails(reason::kRecord, drift.error());
-    report.drifted = masked(drift_words(*drift));
-    if (report.drifted->empty()) return says(report);
-    const Value* const before = apimachinery::condition_of(object_, "Drifted");
-    if (before == nullptr || !tells_drift(before->string_at("message"), *report.drifted)) {
-      notices_.tell(object_, true, "Drifted", *report.drifted, context_);
-      events_.warn(*report.drifted);
+    report.drifted = {masked(drift_words(*drift)), digest_of(*drift)};
+    if (report.drifted->words.empty()) return says_drift(report);
+    if (told_drift_.is_news(object_, report.drifted->digest)) {
+      notices_.tell(object_, true, "Drifted", report.drifted->words, context_);
+      events_.warn(report.drifted->words);
     }
-    if (spec_.on_drift == OnDrift::Warn) return says(report);
+    if (spec_.on_drift == OnDrift::Warn) return says_drift(report);
     const auto fixed = action::fix_drift(here, spec_.release,
                                          {.adopt = spec_.adopt, .history_max = spec_.history}, context_);
     if (!fixed.ok()) return fails(reason::kFailed, fixed.error());
     report.message = deployed_words(state.deployed->package, fixed->revision);
     report.deployed->revision = fixed->revision;
     const std::string left = masked(drift->hidden.masked(left_words(*drift, *fixed)));
-    if (left.empty()) notices_.tell(object_, false, "Fixed", *report.drifted, context_);
-    report.drifted = left;
+    if (left.empty()) notices_.tell(object_, false, "Fixed", report.drifted->words, context_);
+    report.drifted = {left, digest_of(left_of(*drift, *fixed))};
+    return says_drift(report);
+  }
+
+  // As little can be learned from it as from the words.
+  std::string digest_of(const action::DriftReport& drift) const {
+    return crypto::sha256(masked(drift.hidden.masked(drift_facts(drift)))).str();
+  }
+
+  Outcome says_drift(const Report& report) {
+    told_drift_.note(object_, report.drifted->words.empty() ? std::string_view() : report.drifted->digest);
     return says(report);
   }
 
@@ -687,6 +699,7 @@ class Visit {
   }
 
   const Dependencies& dependencies_;
+  ToldDrift& told_drift_;
   const Value& object_;
   const Others& others_;
   const Reconciler::Tell& tell_;
@@ -711,7 +724,7 @@ class Visit {
 
 Result<Outcome> Reconciler::reconcile(const Value& object, const Others& others, const Tell& tell,
                                       const Context& context) const {
-  return Visit(dependencies_, object, others, tell, context).run();
+  return Visit(dependencies_, told_drift_, object, others, tell, context).run();
 }
 
 }  // namespace mist::releases

@@ -22,6 +22,7 @@
 #include "registry/registry.h"
 #include "releases/resource.h"
 #include "releases/status.h"
+#include "releases/told_drift.h"
 
 namespace mist::releases {
 
@@ -73,6 +74,7 @@ class Reconciler {
 
  private:
   const Dependencies dependencies_;
+  mutable ToldDrift told_drift_;
 };
 
 }  // namespace mist::releases

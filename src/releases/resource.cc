@@ -489,6 +489,9 @@ spec:
                   type: boolean
                   description: It deployed the release, or took it over.
                 handledReconcileAt: {type: string}
+                driftDigest:
+                  type: string
+                  description: Of the drift that the condition Drifted shows; an Event tells when it changes.
                 attempt:
                   type: object
                   description: The upgrade that failed last.

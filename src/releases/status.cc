@@ -15,6 +15,7 @@ using reconcile::condition;
 // The server's limit, with room for what is appended.
 constexpr std::size_t kLongestMessage = 8192;
 constexpr std::string_view kCut = " …";
+constexpr std::string_view kDriftDigest = "driftDigest";
 
 // One that was shortened before stays as it is.
 std::string shortened(std::string message) {
@@ -48,6 +49,12 @@ void set_exports(Value& status, const Value& object, const std::optional<render:
     status.set("hiddenExports", Value(Value::Array(exports->hidden.begin(), exports->hidden.end())));
 }
 
+Drift drift_of(const Value& object) {
+  const Value* const drifted = condition_of(object, "Drifted");
+  if (drifted == nullptr) return {};
+  return {std::string(drifted->string_at("message")), std::string(drift_digest_of(object))};
+}
+
 std::string_view asked_at(const Value& object) {
   return object.string_at({"metadata", "annotations", kReconcileAnnotation});
 }
@@ -64,6 +71,8 @@ Attempt attempt_of(const Value& object) {
 bool is_asked_again(const Value& object) {
   return asked_at(object) != object.string_at({"status", "handledReconcileAt"});
 }
+
+std::string_view drift_digest_of(const Value& object) { return object.string_at({"status", kDriftDigest}); }
 
 std::int64_t applied_generation(const Value& object) {
   return object.int_at({"status", "appliedGeneration"});
@@ -129,22 +138,29 @@ Value status_of(const Value& object, const Report& report, const std::string& no
   }
   if (!report.stalled.empty())
     conditions.push_back(condition("Stalled", "True", report.reason, shortened(report.stalled), object, now));
-  const Value* const drifted = condition_of(object, "Drifted");
-  const std::string drift = report.drifted.value_or(
-      drifted == nullptr ? std::string() : std::string(drifted->string_at("message")));
-  if (!drift.empty())
-    conditions.push_back(condition("Drifted", "True", "FieldsChanged", shortened(drift), object, now));
+  if (const Drift drift = report.drifted.value_or(drift_of(object)); !drift.words.empty()) {
+    conditions.push_back(condition("Drifted", "True", "FieldsChanged", shortened(drift.words), object, now));
+    if (!drift.digest.empty()) status.set(kDriftDigest, drift.digest);
+  }
   if (report.suspended)
     conditions.push_back(condition("Suspended", "True", "Suspended", "spec.suspend says so", object, now));
   status.set("conditions", Value(std::move(conditions)));
   return status;
 }
 
-Value status_of_first_crd(Value status) {
-  status.erase("owned");
-  if (Value* const attempt = status.find("attempt"))
+std::vector<Value> statuses_of_older_crds(const Value& status) {
+  std::vector<Value> older;
+  const auto add = [&](Value without) {
+    if (without != (older.empty() ? status : older.back())) older.push_back(std::move(without));
+  };
+  Value without = status;
+  without.erase(kDriftDigest);
+  add(without);
+  without.erase("owned");
+  if (Value* const attempt = without.find("attempt"))
     for (const std::string_view added : {"reason", "message"}) attempt->erase(added);
-  return status;
+  add(std::move(without));
+  return older;
 }
 
 }  // namespace mist::releases

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "encoding/value.h"
 #include "render/public_exports.h"
@@ -41,12 +42,18 @@ struct Deployed {
   std::optional<render::PublicExports> exports = {};
 };
 
+/// The changes of others.
+struct Drift {
+  std::string words = {};   ///< for the condition Drifted; empty: nothing has drifted
+  std::string digest = {};  ///< of the facts that `words` are about
+};
+
 struct Report {
   std::string_view ready = {};  ///< "True", "False", "Unknown"; empty: as it was
   std::string_view reason = {};
   std::string message = {};
-  std::string stalled = {};                 ///< why it isn't tried again; empty: it is
-  std::optional<std::string> drifted = {};  ///< what; empty: nothing; nullopt: as it was
+  std::string stalled = {};           ///< why it isn't tried again; empty: it is
+  std::optional<Drift> drifted = {};  ///< nullopt: as it was
   bool suspended = false;
   std::optional<Deployed> deployed = {};  ///< nullopt: as it was
   /// nullopt: as it was, unless somebody has asked for new tries since; no failures: there is none
@@ -59,13 +66,16 @@ struct Report {
 /// `object`: the Release, with the status that it has. `now`: RFC 3339, for conditions that change.
 Value status_of(const Value& object, const Report& report, const std::string& now);
 
-/// Without the fields that the first CRD of Releases lacks: the status that a server with an older CRD takes.
-Value status_of_first_crd(Value status);
+/// The statuses that servers with older CRDs take, those of the youngest CRD first: each without fields that
+/// the one before it has. Empty: `status` has no field that was added to the first CRD of Releases.
+std::vector<Value> statuses_of_older_crds(const Value& status);
 
 /// The values in the status; defaults where it has none.
 Attempt attempt_of(const Value& object);
 /// Somebody changed kReconcileAnnotation since the status was written.
 bool is_asked_again(const Value& object);
+/// Of the drift that the condition Drifted shows; empty: it shows none, or the CRD lacks the field.
+std::string_view drift_digest_of(const Value& object);
 std::int64_t applied_generation(const Value& object);
 /// This Release deployed the release, took it over, or failed to upgrade it, at some time.
 bool is_owned(const Value& object);

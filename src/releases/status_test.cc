@@ -25,7 +25,7 @@ Value with_status(const Report& report, std::string_view now = kBefore) {
 const Report kDone{.ready = "True",
                    .reason = reason::kDeployed,
                    .message = "web 1.0.0 is deployed as v4",
-                   .drifted = "",
+                   .drifted = Drift{},
                    .deployed = Deployed{"team/web:1.0.0", "sha256:1", 4, 3},
                    .attempt = Attempt{}};
 
@@ -60,12 +60,18 @@ TEST(ReleaseStatus, KeepsWhatAFailureDoesNotTouch) {
   done.set("status", failed);
   EXPECT_EQ(apimachinery::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
   // The same status keeps its time, and drift that nobody looked at stays.
-  done.set("status", status_of(done, {.ready = "False", .reason = reason::kPackage, .drifted = "a field"},
-                               "2026-01-03T00:00:00Z"));
+  done.set(
+      "status",
+      status_of(done, {.ready = "False", .reason = reason::kPackage, .drifted = Drift{"a field", "sha256:1"}},
+                "2026-01-03T00:00:00Z"));
   EXPECT_EQ(apimachinery::condition_of(done, "Ready")->string_at("lastTransitionTime"), kNow);
   done.set("status", status_of(done, {.ready = "False", .reason = reason::kPackage}, std::string(kNow)));
   ASSERT_NE(apimachinery::condition_of(done, "Drifted"), nullptr);
   EXPECT_EQ(apimachinery::condition_of(done, "Drifted")->string_at("message"), "a field");
+  EXPECT_EQ(drift_digest_of(done), "sha256:1");
+  done.set("status", status_of(done, {.ready = "True", .drifted = Drift{}}, std::string(kNow)));
+  EXPECT_EQ(apimachinery::condition_of(done, "Drifted"), nullptr);
+  EXPECT_EQ(drift_digest_of(done), "") << "it goes with the condition";
 }
 
 TEST(ReleaseStatus, ExportsAreThoseOfWhatIsDeployed) {

@@ -22,9 +22,11 @@ Result<StatusWritten> write_status(kube::Client& client, const kube::ObjectRef& 
   auto written = apply(status);
   bool is_crd_older = false;
   if (!written.ok() && kube::is_sent_undeclared(written.error())) {
-    const Value older = status_of_first_crd(status);
-    is_crd_older = older != status;
-    if (is_crd_older) written = apply(older);
+    for (const Value& older : statuses_of_older_crds(status)) {
+      is_crd_older = true;
+      written = apply(older);
+      if (written.ok() || !kube::is_sent_undeclared(written.error())) break;
+    }
   }
   if (!written.ok()) return std::move(written).error();
   return StatusWritten{*std::move(written), is_crd_older};

@@ -66,6 +66,18 @@ TEST_F(ReleaseStatusWrite, LeavesOutThatItHadTheReleaseInTheCrdOfAnOlderOperator
   EXPECT_EQ(there().at_path({"status", "owned"}), nullptr);
 }
 
+// The CRD of the version before has all fields but one: the others are not lost with it.
+TEST_F(ReleaseStatusWrite, LeavesOutNoMoreThanTheCrdOfAnOlderOperatorLacks) {
+  refuse(1);
+  const auto written = write("{owned: true, driftDigest: 'sha256:1', conditions: [{type: Drifted}]}");
+  ASSERT_TRUE(written.ok()) << written.error().to_line();
+  EXPECT_TRUE(written->is_crd_older);
+  EXPECT_EQ(*there().find("status"), testing::yaml("{owned: true, conditions: [{type: Drifted}]}"));
+  refuse(2);
+  ASSERT_TRUE(write("{owned: true, driftDigest: 'sha256:1', conditions: [{type: Drifted}]}").ok());
+  EXPECT_EQ(there().at_path({"status", "owned"}), nullptr) << "that of the first version lacks that, too";
+}
+
 TEST_F(ReleaseStatusWrite, WritesAllWhereTheCrdHasAll) {
   const auto written = write(kGivenUp);
   ASSERT_TRUE(written.ok()) << written.error().to_line();

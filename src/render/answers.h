@@ -16,9 +16,6 @@ namespace mist::render {
 struct Answers {
   std::vector<package::Answer> all = {};  ///< ascending by name
 
-  /// Into the options of a revision, if there are any, and from there.
-  void record(encoding::Value& options) const;
-  static Answers recorded(const encoding::Value& options);
   /// Adds those of an earlier revision that weren't asked for now, as long as `values` hold one. They stay
   /// answers, for they stay as secret as they were, and a later revision may ask for them again.
   void keep(const Answers& earlier, const encoding::Value& values);

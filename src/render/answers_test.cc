@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "package/module_section.h"
+#include "render/recorded_options.h"
 #include "testing/yaml.h"
 
 namespace mist::render {
@@ -16,22 +17,11 @@ using ::mist::testing::yaml;
 release::Revision revision_with(std::string_view values, const Answers& answers) {
   release::Revision revision;
   revision.user_values = yaml(std::string(values));
-  revision.options = Value::object();
-  answers.record(revision.options);
+  revision.options = to_value(RecordedOptions{.answers = answers});
   return revision;
 }
 
 const Answers kAnswers{{{"domain", false}, {"tls.key", true}}};
-
-TEST(Answers, AreRememberedInTheOptions) {
-  Value options = Value::object();
-  Answers().record(options);
-  EXPECT_EQ(options, Value::object()) << "a release without questions says nothing";
-  kAnswers.record(options);
-  EXPECT_EQ(Answers::recorded(options), kAnswers);
-  EXPECT_EQ(Answers::recorded(yaml("{answers: [{name: a}, 3, {name: '', secret: true}]}")), Answers());
-  EXPECT_EQ(Answers::recorded(Value()), Answers());
-}
 
 constexpr std::string_view kKubeMetadata =
     "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: kube},"

@@ -11,19 +11,10 @@ namespace {
 using encoding::Value;
 using package::LookupPattern;
 
-constexpr std::string_view kObjects = "allowLookup";
-constexpr std::string_view kSecrets = "allowLookupSecrets";
-
 void merge(std::vector<std::string>& into, const std::vector<std::string>& more) {
   std::set<std::string> all(into.begin(), into.end());
   all.insert(more.begin(), more.end());
   into.assign(all.begin(), all.end());
-}
-
-std::vector<std::string> sorted_at(const Value& options, std::string_view name) {
-  const std::vector<std::string> texts = options.texts_at(name);
-  const std::set<std::string> sorted(texts.begin(), texts.end());
-  return {sorted.begin(), sorted.end()};
 }
 
 }  // namespace
@@ -40,15 +31,6 @@ bool LookupGrants::cover(const apimachinery::GroupKind& kind, std::string_view n
     const auto pattern = secret ? LookupPattern::parse_secrets(text) : LookupPattern::parse(text);
     return pattern.ok() && pattern->covers(kind, ns, name, release_namespace);
   });
-}
-
-void LookupGrants::record(Value& options) const {
-  if (!objects.empty()) options.set(kObjects, Value(Value::Array(objects.begin(), objects.end())));
-  if (!secrets.empty()) options.set(kSecrets, Value(Value::Array(secrets.begin(), secrets.end())));
-}
-
-LookupGrants LookupGrants::recorded(const Value& options) {
-  return {sorted_at(options, kObjects), sorted_at(options, kSecrets)};
 }
 
 Error lookup_not_granted(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,

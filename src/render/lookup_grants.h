@@ -23,9 +23,6 @@ struct LookupGrants {
   bool cover(const apimachinery::GroupKind& kind, std::string_view ns, std::string_view name,
              std::string_view release_namespace) const;
 
-  /// Into the options of a revision, if there is any, and from there.
-  void record(encoding::Value& options) const;
-  static LookupGrants recorded(const encoding::Value& options);
   friend bool operator==(const LookupGrants&, const LookupGrants&) = default;
 };
 

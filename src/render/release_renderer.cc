@@ -17,6 +17,7 @@
 #include "package/pre_install.h"
 #include "release/command_text.h"
 #include "render/dependencies.h"
+#include "render/recorded_options.h"
 
 namespace mist::render {
 
@@ -127,7 +128,8 @@ std::vector<release::PackageCall> call_tree(const package::Rendered& rendered) {
 
 LookupGrants granted(const RenderChoices& choices, const release::Revision* stored) {
   LookupGrants grants;
-  if (stored != nullptr && !choices.revoke_lookup) grants = LookupGrants::recorded(stored->options);
+  if (stored != nullptr && !choices.revoke_lookup)
+    grants = RecordedOptions::from_value(stored->options).lookups;
   grants.add(choices.allow_lookup);
   return grants;
 }
@@ -189,7 +191,8 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
                                                 const RenderChoices& choices, const ReleaseFacts& release,
                                                 const Context& context) const {
   MIST_TRY(values, with_answers(std::move(values), release.stored, *source));
-  const Answers earlier = release.stored == nullptr ? Answers() : Answers::recorded(release.stored->options);
+  const Answers earlier =
+      release.stored == nullptr ? Answers() : RecordedOptions::from_value(release.stored->options).answers;
   const std::map<std::string, SecretString> secret_answers = package::secret_answers(earlier.all, values);
   MIST_TRY(RenderRequest request, render_request(release, values));
   request.hidden = choices.hidden;

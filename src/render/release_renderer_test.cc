@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "package/looked_up.h"
+#include "render/recorded_options.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
 
@@ -77,8 +78,7 @@ TEST_F(ReleaseRenderers, ClockAndRotationsGoOnFromTheDeployedRevision) {
 
 TEST_F(ReleaseRenderers, AnEarlierAnswerStaysSecretWhereNobodyAsks) {
   const Answers answers{{{"name", true}}};
-  deployed.options = Value::object();
-  answers.record(deployed.options);
+  deployed.options = to_value(RecordedOptions{.answers = answers});
   facts.stored = &deployed;
   Value values = Value::object({{"name", "hunter2-secret"}});
   const ReleaseRenderer once(renderer(), AssumedCluster{});

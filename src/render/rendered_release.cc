@@ -26,10 +26,10 @@ RenderedRelease recorded_release(const release::Revision& revision) {
   RenderedRelease recorded;
   recorded.package = revision.package;
   recorded.user_values = revision.user_values;
-  recorded.recorded_options = revision.options;
+  recorded.recorded_options = RecordedOptions::from_value(revision.options);
   recorded.drawn = revision.drawn;
-  recorded.lookups = LookupGrants::recorded(revision.options);
-  recorded.answers = Answers::recorded(revision.options);
+  recorded.lookups = recorded.recorded_options.lookups;
+  recorded.answers = recorded.recorded_options.answers;
   recorded.message = revision.notes;
   for (const release::RenderedObject& object : revision.objects)
     recorded.objects.push_back(without_marks(object));

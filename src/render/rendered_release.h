@@ -16,6 +16,7 @@
 #include "render/answers.h"
 #include "render/lookup_grants.h"
 #include "render/public_exports.h"
+#include "render/recorded_options.h"
 #include "render/release_facts.h"
 
 namespace mist::render {
@@ -44,8 +45,7 @@ struct RenderedRelease {
   /// Of a rollback: what was adopted since that revision, so that it was there before the release had it; as
   /// it was, null where no record tells.
   std::map<apimachinery::ObjectKey, encoding::Value> adopted_since = {};
-  /// Options of a recorded revision that hold beside those given now; null: none.
-  encoding::Value recorded_options = {};
+  RecordedOptions recorded_options = {};  ///< of a recorded revision; they hold beside those given now
   /// Seed and clock that it was rendered with, for a release that isn't there yet; nullopt: the release's.
   std::optional<FixedInputs> fixed = {};
   release::Drawn drawn = {};                         ///< what it drew; a render leaves `fields` empty

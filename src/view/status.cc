@@ -112,10 +112,6 @@ std::string package_words(const release::PackageInfo& package) {
   return fmt::format("{}, from {}", named, package.reference);
 }
 
-render::LookupGrants lookups_of(const ReleaseStatus& status) {
-  return status.deployed ? render::LookupGrants::recorded(status.deployed->options) : render::LookupGrants();
-}
-
 std::string head_text(const ReleaseStatus& status, WallTime now) {
   std::string out;
   const release::Head& head = status.anchor.head;

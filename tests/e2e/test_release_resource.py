@@ -90,6 +90,16 @@ def wait_for(t, reason, name="web", ns=None, seconds=30):
     return condition(t, name=name, ns=ns)["message"]
 
 
+def ask_for_a_look(t, name, mark):
+    t.kube.checked("PATCH", address(t, name), {"metadata": {"annotations": {"mistletoe.dev/reconcile-at": mark}}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("it is looked at", lambda: read(t, name)["status"].get("handledReconcileAt") == mark)
+
+
+def drift_events(t):
+    return [e for e in t.kube.list("Event", t.ns) if e["involvedObject"]["kind"] == "Release" and e["reason"] == "Drifted"]
+
+
 def remove(t, name="web", ns=None):
     t.kube.checked("DELETE", address(t, name, ns))
     t.kube.wait(f"{name} is gone", lambda: read(t, name, ns) is None)
@@ -374,6 +384,16 @@ def drift_of_a_release_resource_is_told_or_fixed(t):
     t.kube.wait("the drift is told", lambda: condition(t, "Drifted", "app").get("status") == "True")
     contains(condition(t, "Drifted", "app")["message"], f"ConfigMap {t.ns}/app", ".data.a")
     equal(t.kube.get("ConfigMap", t.ns, "app")["data"], {"a": "2"}, "it is only told")
+    told = read(t, "app")["status"]["driftDigest"]
+    # Looks at the same drift, also of an operator that starts anew, are no news; another drift is.
+    t.kube.wait("an Event shows it", lambda: len(drift_events(t)) == 1)
+    equal(operator.stop(), 0, "exit code")
+    operator = Operator(t, "--releases", "own")
+    ask_for_a_look(t, "app", "again")
+    equal(len(drift_events(t)), 1, "Events of the same drift")
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"a": None}})
+    t.kube.wait("another drift is another digest", lambda: read(t, "app")["status"].get("driftDigest", told) != told)
+    t.kube.wait("and another Event", lambda: len(drift_events(t)) == 2)
     change(t, "app", drift="Fix")
     t.kube.wait("it is fixed", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "1"})
     t.kube.patch("ConfigMap", t.ns, "app", {"data": {"a": "3"}})

@@ -14,6 +14,7 @@
 #include "encoding/json.h"
 #include "kube/api_failure.h"
 #include "kube/lost_version.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -262,8 +263,8 @@ Value before_adoption(const ReleaseState& state, const apply::Plan& plan, const 
 
 const Value* before_adoption(const release::Revision& revision, const apimachinery::ObjectKey& key,
                              std::string_view uid) {
-  const Value* all = revision.options.is_object() ? revision.options.find(kBeforeAdoption) : nullptr;
-  if (all == nullptr || !all->is_array()) return nullptr;
+  const Value* const all = render::before_adoption_in(revision.options);
+  if (all == nullptr) return nullptr;
   const auto is_same_kind = [&](const Value& before) {
     return before.string_at("kind") == key.group_kind.kind;
   };

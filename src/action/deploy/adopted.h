@@ -14,8 +14,6 @@
 
 namespace mist::action {
 
-inline constexpr std::string_view kBeforeAdoption = "beforeAdoption";  ///< of a revision's options
-
 /// The objects that a plan adopts, and that belong to no other release, as they are: without their status.
 /// Before them, as they were recorded, those of the plan that unfinished revisions of `state` adopted in
 /// vain: a trimmed history may lose the revision that knew them first. null: there are none.

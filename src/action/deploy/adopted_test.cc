@@ -142,7 +142,7 @@ TEST_F(AdoptedTest, ARecordThatDoesNotTellWritesNothing) {
   apply::PlannedAction action;
   action.key = {{"", "ConfigMap"}, "default", "two"};
   action.uid = before.string_at({"metadata", "uid"});
-  for (release::Revision& each : state.unfinished) each.options.erase(kBeforeAdoption);
+  for (release::Revision& each : state.unfinished) each.options.erase("beforeAdoption");
   cluster.clear_calls();
   EXPECT_EQ(give_adopted_back(environment(), state, action, Context())->words, "");
   EXPECT_EQ(cluster.writes(), 0u);

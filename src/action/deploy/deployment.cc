@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "action/deploy/recorded_options.h"
 #include "action/recover/labelled.h"
 #include "action/recover/record_head.h"
 #include "apply/execute/remove.h"
@@ -20,6 +19,7 @@
 #include "base/text.h"
 #include "release/command_text.h"
 #include "release/history.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -31,6 +31,11 @@ using release::Revision;
 using release::RevisionStatus;
 
 namespace {
+
+render::RecordedWait recorded_wait(const DeployOptions& options) {
+  if (!options.wait) return render::RecordedWait::None;
+  return options.wait_for_jobs ? render::RecordedWait::AllReady : render::RecordedWait::JobsBegun;
+}
 
 // Enough for a reader of the history: without the frames, and without the tree that the reasons came from.
 std::string recorded_message(const Error& failure) {
@@ -57,17 +62,16 @@ Deployment::Deployment(const Environment& environment, const PreparedDeploy& pre
   revision_.drawn = prepared.rendered.drawn;
   if (prepared.state.deployed) revision_.drawn.remember(prepared.state.deployed->drawn.used());
   revision_.drawn.remember(prepared.state.tried_rotations());
-  revision_.options = recorded_options(prepared.options.allowed);
+  revision_.options = to_value(render::RecordedOptions{.allowed = prepared.options.allowed,
+                                                       .hooks = prepared.verb,
+                                                       .lookups = prepared.rendered.lookups,
+                                                       .answers = prepared.rendered.answers,
+                                                       .force_crds = prepared.options.force_crds,
+                                                       .wait = recorded_wait(prepared.options),
+                                                       .before_adoption = std::move(before_adoption)});
   revision_.description = prepared.rendered.description;
   revision_.notes = prepared.rendered.message;
   revision_.restores = prepared.rendered.restores;
-  revision_.options.set(kHooks, apply::to_string(prepared.verb));
-  prepared.rendered.lookups.record(revision_.options);
-  prepared.rendered.answers.record(revision_.options);
-  if (prepared.options.force_crds) revision_.options.set(kForceCrds, true);
-  if (prepared.options.wait) revision_.options.set(kWait, true);
-  if (prepared.options.wait && !prepared.options.wait_for_jobs) revision_.options.set(kWaitForJobs, false);
-  if (!before_adoption.is_null()) revision_.options.set(kBeforeAdoption, std::move(before_adoption));
   for (const apply::DesiredObject& object : prepared.plan.desired) {
     if (!object.hook) revision_.objects.push_back(object.rendered);
   }

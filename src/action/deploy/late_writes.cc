@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "action/deploy/recorded_options.h"
+#include "action/deploy/allow_also.h"
 #include "apimachinery/built_in_groups.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/settle.h"
@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -33,7 +34,7 @@ bool may_remove(const InventoryItem& item, const apply::PruneRules& rules) {
 class PendingRun {
  public:
   explicit PendingRun(const Revision& revision) : number_(revision.number) {
-    allow_also(rules_, allowed_by(revision.options).prune);
+    allow_also(rules_, render::RecordedOptions::from_value(revision.options).allowed.prune);
     for (const release::RenderedObject& rendered : revision.objects) wanted_.insert(rendered.object.key());
     for (const InventoryItem& item : revision.inventory) {
       if (item.replacing) wanted_.erase(item.key);
@@ -177,7 +178,7 @@ std::vector<LateWrite> may_be_written_late(const ReleaseState& state, std::strin
   }
   const bool uninstalling = is_uninstalling(state);
   apply::PruneRules rules;
-  allow_also(rules, allowed_by(state.anchor->head.options).prune);
+  allow_also(rules, render::RecordedOptions::from_value(state.anchor->head.options).allowed.prune);
   rules.delete_namespaces = true;
   for (InventoryItem& item : state.owned()) {
     LateWrite late{.deletes = unknown || (uninstalling && may_remove(item, rules))};

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "action/deploy/allow_also.h"
 #include "action/deploy/crds.h"
 #include "action/deploy/dangling_owners.h"
 #include "action/deploy/examine.h"
 #include "action/deploy/finished_jobs.h"
-#include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/recover/labelled.h"
 #include "apply/plan/admission_gates.h"
@@ -24,6 +24,7 @@
 #include "kube/api_failure.h"
 #include "package/values.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -118,7 +119,7 @@ bool nothing_new(const PreparedDeploy& prepared) {
          state.deployed->package.reference == prepared.rendered.package.reference &&
          state.deployed->package.calls == prepared.rendered.package.calls &&
          package::same_values(state.deployed->user_values, prepared.rendered.user_values) &&
-         render::LookupGrants::recorded(state.deployed->options) == prepared.rendered.lookups &&
+         render::RecordedOptions::from_value(state.deployed->options).lookups == prepared.rendered.lookups &&
          !prepared.tests_differ() && same_objects(state.deployed->hooks, prepared.hooks);
 }
 
@@ -165,9 +166,9 @@ Status check_namespaces(const Environment& environment, const PreparedDeploy& pr
 }
 
 // A recorded revision that is applied again may do what it was allowed to do.
-DeployOptions with_recorded(DeployOptions options, const encoding::Value& recorded) {
-  allow_also(options.allowed, allowed_by(recorded));
-  options.force_crds = options.force_crds || recorded.is_true_at(kForceCrds);
+DeployOptions with_recorded(DeployOptions options, const render::RecordedOptions& recorded) {
+  allow_also(options.allowed, recorded.allowed);
+  options.force_crds = options.force_crds || recorded.force_crds;
   return options;
 }
 
@@ -422,7 +423,7 @@ Result<PreparedDeploy> prepare_with(const Environment& environment, ReleaseState
   // Objects that a run was taking over when it died are still to be taken over; going back to a revision
   // takes nothing.
   if (!options.allowed.take_over_from && !result.state.unfinished.empty())
-    result.options.allowed.take_over_from = allowed_by(result.rendered.recorded_options).take_over_from;
+    result.options.allowed.take_over_from = result.rendered.recorded_options.allowed.take_over_from;
   if (Status seen = observe_cluster(environment, result, intent, options, unreadable, context); !seen.ok())
     return for_people(result, std::move(seen).error());
   return result;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
-#include "action/deploy/recorded_options.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -247,11 +247,12 @@ std::string to_text(const SavedPlan& plan) {
   revision.drawn = plan.rendered.drawn;
   revision.tests = plan.tests;
   revision.hooks = plan.hooks;
-  revision.options = recorded_options(plan.options.allowed);
-  plan.rendered.lookups.record(revision.options);
-  plan.rendered.answers.record(revision.options);
-  if (plan.options.force_crds) revision.options.set(kForceCrds, true);
-  revision.options.set(kHooks, apply::to_string(plan.rendered.hooks.value_or(apply::HookVerb::None)));
+  revision.options =
+      to_value(render::RecordedOptions{.allowed = plan.options.allowed,
+                                       .hooks = plan.rendered.hooks.value_or(apply::HookVerb::None),
+                                       .lookups = plan.rendered.lookups,
+                                       .answers = plan.rendered.answers,
+                                       .force_crds = plan.options.force_crds});
   revision.objects = plan.rendered.objects;
   Value::Array actions;
   for (const SavedAction& action : plan.actions) actions.push_back(to_value(action));
@@ -324,7 +325,7 @@ Result<SavedPlan> saved_plan_from(std::string_view text, const std::string& file
     plan.options.allowed.take_over_from =
         ReleaseId{std::string(other->string_at("namespace")), std::string(other->string_at("name"))};
   plan.rendered = recorded_release(revision);
-  plan.rendered.hooks = recorded_hooks(revision.options);
+  plan.rendered.hooks = plan.rendered.recorded_options.hooks.value_or(apply::HookVerb::None);
   plan.rendered.message = body.string_at("message");
   for (const Value& entry : actions->as_array()) {
     const auto kind = kind_from(entry.string_at("action"));

@@ -7,7 +7,6 @@
 
 #include "action/deploy/containers.h"
 #include "action/deploy/late_writes.h"
-#include "action/deploy/recorded_options.h"
 #include "apply/execute/remove.h"
 #include "apply/plan/desired.h"
 #include "apply/plan/observe.h"
@@ -19,6 +18,7 @@
 #include "kube/api_failure.h"
 #include "kube/deletion.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -34,10 +34,14 @@ namespace {
 
 bool is_taken(const PlannedAction& write) { return write.adopting && !write.owner.empty(); }
 
+std::optional<apply::Owner> taken_from(const Revision& revision) {
+  return render::RecordedOptions::from_value(revision.options).allowed.take_over_from;
+}
+
 std::set<ReleaseId> sources(const std::vector<Revision>& revisions) {
   std::set<ReleaseId> ids;
   for (const Revision& revision : revisions) {
-    if (const auto from = allowed_by(revision.options).take_over_from) ids.emplace(*from);
+    if (const auto from = taken_from(revision)) ids.emplace(*from);
   }
   return ids;
 }
@@ -377,7 +381,7 @@ Result<std::optional<TakeOver>> TakeOver::begin(const Environment& environment, 
     if (auto id = ReleaseId::parse(display)) ids.insert(*std::move(id));
   };
   if (state.deployed) {
-    if (const auto taken = allowed_by(state.deployed->options).take_over_from) ids.emplace(*taken);
+    if (const auto taken = taken_from(*state.deployed)) ids.emplace(*taken);
     for (const InventoryItem& item : state.deployed->inventory) add(item.taken_from);
   }
   for (const PlannedAction& write : writes) add(write.recorded.taken_from);
@@ -506,8 +510,10 @@ Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, 
     if (is_uninstalling(other.state)) continue;
     const OwnedItems theirs(other.state);
     const RecordedObjects recorded(environment, other.state, state);
-    const bool force = options.force_conflicts ||
-                       (other.state.deployed && other.state.deployed->options.is_true_at("forceConflicts"));
+    const bool force =
+        options.force_conflicts ||
+        (other.state.deployed &&
+         render::RecordedOptions::from_value(other.state.deployed->options).allowed.force_conflicts);
     for (const PlannedAction& removal : removals) {
       if (!is_return(removal) || removal.owner != other.state.id.display()) continue;
       const InventoryItem* const known = theirs.find(removal);

@@ -115,13 +115,11 @@ Check check_seed(const DoctorDependencies& dependencies) {
   return check;
 }
 
-Check check_cache(const std::string& name, const Path& path) {
+// nullopt: there is none yet, which isn't worth a line.
+std::optional<Check> check_cache(const std::string& name, const Path& path) {
   Check check{"caches", name, CheckState::Ok, {}};
   const auto facts = file_facts(path);
-  if (!facts) {
-    check.detail = "empty";
-    return check;
-  }
+  if (!facts) return std::nullopt;
   const TreeSize size = tree_size(path);
   check.detail =
       fmt::format("{} in {}, {}", bytes_text(size.bytes), plural(size.files, "file"), path.string());
@@ -490,9 +488,7 @@ std::vector<Check> check_caches(const DoctorDependencies& dependencies) {
       {"compiled code", paths.compiled_code()}, {"renders", paths.renders()},
       {"discovery", paths.discovery()},         {"credentials", paths.exec_credentials()}};
   for (const auto& [name, path] : caches) {
-    Check check = check_cache(name, path);
-    // An empty cache isn't worth a line.
-    if (check.detail != "empty") checks.push_back(std::move(check));
+    if (std::optional<Check> check = check_cache(name, path)) checks.push_back(*std::move(check));
   }
   checks.push_back(check_room(paths.cache));
   return checks;

@@ -1,8 +1,8 @@
 #include "action/query/graph.h"
 
-#include "action/deploy/recorded_options.h"
 #include "apply/plan/desired.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -40,7 +40,8 @@ Result<ReleaseGraph> graph_of(const release::ReleaseId& id, int revision,
 namespace {
 
 Result<ReleaseGraph> graph_of_revision(const release::ReleaseId& id, release::Revision& revision) {
-  const apply::HookVerb verb = recorded_hooks(revision.options);
+  const apply::HookVerb verb =
+      render::RecordedOptions::from_value(revision.options).hooks.value_or(apply::HookVerb::None);
   return graph_of(id, revision.number, std::move(revision.objects), revision.hooks,
                   verb == apply::HookVerb::None ? apply::HookVerb::Install : verb);
 }

@@ -11,6 +11,7 @@
 #include "apply/reserved_metadata.h"
 #include "apply/wait/binding_modes.h"
 #include "apply/wait/root_cause.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -249,6 +250,11 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
   result.diagnosis = diagnosis_of_unready(environment, id, owned, result.objects, unfinished, live, context);
   MIST_TRY_VOID(context.check());
   return result;
+}
+
+render::LookupGrants lookups_of(const ReleaseStatus& status) {
+  return status.deployed ? render::RecordedOptions::from_value(status.deployed->options).lookups
+                         : render::LookupGrants();
 }
 
 }  // namespace mist::action

@@ -73,6 +73,8 @@ struct ReleaseStatus {
   /// It isn't healthy and won't be unless somebody acts: nobody is writing to it, and nothing is on its way.
   bool is_stuck() const;
 };
+/// The lookups that the deployed revision was granted; none where none is deployed.
+render::LookupGrants lookups_of(const ReleaseStatus& status);
 
 /// NotFound if there is no such release. Looking for root causes takes at most ten seconds (apply::diagnose),
 /// and what can't be read of them is no error.

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "action/deploy/allow_also.h"
 #include "action/deploy/late_writes.h"
-#include "action/deploy/recorded_options.h"
 #include "action/deploy/take_over.h"
 #include "action/deploy/untold_moves.h"
 #include "action/recover/record_head.h"
 #include "action/recover/rollback.h"
 #include "base/text.h"
 #include "release/command_text.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -117,7 +118,7 @@ Intent finish_intent(const Environment& environment, const Context& context) {
     const Revision& newest = state.unfinished.back();
     RenderedRelease recorded = kept_release(newest, state.id.ns);
     recorded.restores = newest.number;
-    recorded.hooks = recorded_hooks(newest.options);
+    recorded.hooks = recorded.recorded_options.hooks.value_or(apply::HookVerb::None);
     recorded.hooks_resume = state.unfinished.front().number;
     recorded.description = fmt::format("finishes v{} ({})", newest.number, newest.action);
     MIST_TRY_VOID(note_adoptions_gone_back_over(environment, state, recorded, context));
@@ -129,10 +130,10 @@ Intent finish_intent(const Environment& environment, const Context& context) {
 // A revision whose objects never became ready is no revision to roll back to: what was to be waited for is
 // waited for again before it counts as deployed.
 void wait_as_before(const Revision& newest, DeployOptions& options) {
-  if (options.wait || !newest.options.is_true_at(kWait)) return;
+  const render::RecordedWait recorded = render::RecordedOptions::from_value(newest.options).wait;
+  if (options.wait || recorded == render::RecordedWait::None) return;
   options.wait = true;
-  const encoding::Value* jobs = newest.options.find(kWaitForJobs);
-  if (jobs && jobs->is_bool() && !jobs->as_bool()) options.wait_for_jobs = false;
+  if (recorded == render::RecordedWait::JobsBegun) options.wait_for_jobs = false;
 }
 
 Intent undo_intent() {
@@ -252,12 +253,13 @@ class Recovery {
     options.force_conflicts = options_.deploy.allowed.force_conflicts;
     options.replace = options_.deploy.allowed.replace;
     options.timeout = options_.deploy.timeout;
-    options.no_hooks = options_.deploy.no_hooks || state.anchor->head.options.is_true_at(kNoHooks);
+    const auto begun = render::RecordedOptions::from_value(state.anchor->head.options);
+    options.no_hooks = options_.deploy.no_hooks || begun.no_hooks;
     if (todo == Recovered::Removed) {
       options.action = "undo";
       options.keep_adopted = true;
     }
-    allow_also(options.rules, allowed_by(state.anchor->head.options).prune);
+    allow_also(options.rules, begun.allowed.prune);
     MIST_TRY(UninstallPlan plan, plan_uninstall(environment_, std::move(state), options, context_));
     if (dry()) return UninstallReport{.plan = std::move(plan)};
     // An uninstall was agreed to when it began.

@@ -7,11 +7,11 @@
 #include <span>
 
 #include "action/deploy/adopted.h"
-#include "action/deploy/recorded_options.h"
 #include "base/text.h"
 #include "kube/api_failure.h"
 #include "release/command_text.h"
 #include "release/history.h"
+#include "render/recorded_options.h"
 
 namespace mist::action {
 
@@ -49,7 +49,7 @@ int newest_begun(const release::Head& head, const std::vector<RevisionSummary>& 
 
 // Whether it installs or upgrades, or finishes a run that did: recoveries have the hooks of what they finish.
 bool brings_something_new(const release::Revision& revision) {
-  const apply::HookVerb verb = recorded_hooks(revision.options);
+  const auto verb = render::RecordedOptions::from_value(revision.options).hooks;
   return verb == apply::HookVerb::Install || verb == apply::HookVerb::Upgrade;
 }
 
@@ -191,8 +191,8 @@ RenderedRelease restored_release(const release::Revision& revision, const std::s
   RenderedRelease restored = kept_release(revision, ns);
   // --force-conflicts was meant for that run: taking fields from other managers now has to be asked for
   // again.
-  restored.recorded_options =
-      recorded_options({.prune = {.left_crds = allowed_by(revision.options).prune.left_crds}});
+  restored.recorded_options = {
+      .allowed = {.prune = {.left_crds = std::move(restored.recorded_options.allowed.prune.left_crds)}}};
   return restored;
 }
 
@@ -215,7 +215,8 @@ Intent rollback_intent(const Environment& environment, std::optional<int> to, co
     restored.restores = number;
     // Going back grants nothing that was taken back since.
     const release::Revision* const now = state.facts().stored;
-    restored.lookups = now == nullptr ? render::LookupGrants() : render::LookupGrants::recorded(now->options);
+    restored.lookups =
+        now == nullptr ? render::LookupGrants() : render::RecordedOptions::from_value(now->options).lookups;
     restored.description = fmt::format("back to v{}", number);
     MIST_TRY_VOID(restore_what_is_gone(environment, *revision, state.id, restored, context));
     MIST_TRY(restored.adopted_since,
