@@ -57,12 +57,13 @@ TEST_F(PackageChecksTest, RemarksAreToldAndPass) {
 }
 
 TEST_F(PackageChecksTest, TheFirstErrorIsItsResultAndAllAreTold) {
-  const auto done = run({{"a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"},
-                         {"K3.yaml", "name: Bad_Name\nversion: 1.0.0\nhom: x\n"}});
+  const std::string map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+  const auto done = run({{"a.yaml", map}, {"b.yaml", map}});
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().kind, ErrorKind::Invalid);
-  EXPECT_THAT(done.error().message, HasSubstr("K3.yaml:1:7: the name must be"));
-  EXPECT_THAT(lines, Contains("error K3.yaml:3:6: there is no member hom; did you mean home? (metadata)"));
+  EXPECT_THAT(done.error().message, HasSubstr("b.yaml:3: ConfigMap default/a is there twice"));
+  EXPECT_THAT(lines, Contains(fmt::format("error {} (object)", done.error().message)));
+  EXPECT_THAT(lines, Contains(HasSubstr("info there are no test cases")));
 }
 
 }  // namespace
