@@ -29,6 +29,13 @@ struct ActivityEnded {
   std::uint64_t id = 0;
   bool ok = true;
 };
+/// How far it is, where that can be counted in bytes; between the two others. `done` may go back, where
+/// something is sent again.
+struct ActivityProgress {
+  std::uint64_t id = 0;
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+};
 
 /// One object of a release moved on.
 struct ObjectProgress {
@@ -74,6 +81,8 @@ class EventSink {
   virtual void ended(const ActivityEnded& event) = 0;
   virtual void object(const ObjectProgress& event) = 0;
   /// Most listeners have no use for it.
+  virtual void progressed(const ActivityProgress& /*event*/) {}
+  /// Most listeners have no use for it.
   virtual void planned(const PlanAnnounced& /*event*/) {}
   /// Whether somebody gets to see messages of that level. For who would else say the same again in an error.
   virtual bool shows(EventLevel /*level*/) const { return true; }
@@ -101,6 +110,8 @@ class Activity {
   Activity& operator=(const Activity&) = delete;
   ~Activity() { sink_.ended({id_, ok_}); }
   void fail() { ok_ = false; }
+  /// In bytes; no more often than somebody wants to read it.
+  void progress(std::uint64_t done, std::uint64_t total) { sink_.progressed({id_, done, total}); }
 
  private:
   EventSink& sink_;

@@ -14,6 +14,7 @@ class MaskedEvents final : public EventSink {
   void message(const Message& event) override { next_.message({event.level, mask_.masked(event.text)}); }
   void began(const ActivityBegan& event) override { next_.began(event); }
   void ended(const ActivityEnded& event) override { next_.ended(event); }
+  void progressed(const ActivityProgress& event) override { next_.progressed(event); }
   void object(const ObjectProgress& event) override {
     next_.object({event.object, event.state, mask_.masked(event.detail)});
   }

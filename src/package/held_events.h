@@ -24,6 +24,7 @@ class HeldEvents final : public EventSink {
   }
   void began(const ActivityBegan& event) override { next_.began(event); }
   void ended(const ActivityEnded& event) override { next_.ended(event); }
+  void progressed(const ActivityProgress& event) override { next_.progressed(event); }
   void object(const ObjectProgress& event) override { next_.object(event); }
   void planned(const PlanAnnounced& event) override { next_.planned(event); }
   bool shows(EventLevel level) const override { return next_.shows(level); }

@@ -80,6 +80,8 @@ class BlobReader {
     return taken_.ok();
   }
 
+  std::uint64_t count() const { return count_; }
+
   Status finish(const oci::Descriptor& descriptor, const std::string& what) && {
     MIST_TRY_VOID(std::move(taken_));
     if (too_long_)
@@ -105,7 +107,7 @@ class BlobReader {
 
 OciClient::OciClient(http::Transport& transport, FindLogin logins, Options options)
     : exchange_(transport, std::move(logins), options.plain_http, std::move(options.resolve)),
-      upload_(exchange_, {options.large_from, options.chunk_bytes}),
+      upload_(exchange_, {options.large_from, options.chunk_bytes}, options.events),
       options_(std::move(options)) {}
 
 Error OciClient::not_found(const oci::Repository& repository, const std::string& tag,
@@ -253,17 +255,30 @@ Status OciClient::stream_blob(const oci::Repository& repository, const oci::Desc
   // Of answers that are no blob, too; BlobReader bounds the blob.
   call.request.response_limit = std::max(kMaxOciAnswer, descriptor.size + 1);
   BlobReader reader(descriptor.size, sink);
-  const http::BodyPiece piece = [&](std::string_view bytes) { return reader.add(bytes); };
+  TransferProgress told(
+      options_.events,
+      fmt::format("downloading {} from {}", short_digest(descriptor.digest.str()), repository.str()),
+      descriptor.size, context);
+  const http::BodyPiece piece = [&](std::string_view bytes) {
+    const bool goes_on = reader.add(bytes);
+    told.reached(reader.count());
+    return goes_on;
+  };
   call.piece = &piece;
-  MIST_TRY(const http::Response response,
-           exchange_.send(call, context).in(fmt::format("while reading {}", what)));
-  if (response.status == 404)
-    return error(ErrorKind::NotFound, "{} has lost a part of {}", repository.host, repository.str())
-        .with_because(oci::words_of(response.body))
-        .with_hint("push it again");
-  if (response.status != 200)
-    return unexpected_answer(response, repository.host, fmt::format("the question for {}", what));
-  return std::move(reader).finish(descriptor, what);
+  const auto all = [&]() -> Status {
+    MIST_TRY(const http::Response response,
+             exchange_.send(call, context).in(fmt::format("while reading {}", what)));
+    if (response.status == 404)
+      return error(ErrorKind::NotFound, "{} has lost a part of {}", repository.host, repository.str())
+          .with_because(oci::words_of(response.body))
+          .with_hint("push it again");
+    if (response.status != 200)
+      return unexpected_answer(response, repository.host, fmt::format("the question for {}", what));
+    return std::move(reader).finish(descriptor, what);
+  };
+  Status read = all();
+  if (!read) told.fail();
+  return read;
 }
 
 Status OciClient::each_page(OciCall call, std::string_view what,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/context.h"
+#include "base/event.h"
 #include "base/result.h"
 #include "http/resolve.h"
 #include "http/transport.h"
@@ -36,6 +37,7 @@ class OciClient final : public OciTarget {
     /// A blob that is smaller is sent without the question whether it is there: two requests instead of
     /// three, and mostly it isn't.
     std::size_t asked_from = std::size_t{32} << 10;
+    EventSink* events = nullptr;  ///< hears how far large blobs are; outlives the client; null: nobody does
   };
   /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).
   OciClient(http::Transport& transport, FindLogin logins, Options options);

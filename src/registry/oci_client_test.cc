@@ -470,7 +470,8 @@ TEST_F(OciClientTest, PushesWhatIsNotThereYet) {
   EXPECT_EQ(empty.blobs.at(layer().digest.str()), kModuleBytes);
   EXPECT_EQ(empty.manifests.at("1.4.0"), artifact.manifest);
   const std::size_t requests = empty.web.count();
-  EXPECT_EQ(requests, 6u) << "the question for the tag, two for each blob, the manifest";
+  EXPECT_EQ(requests, 8u) << "the question for the tag, two for each blob, the tag again, the manifest, and "
+                             "whether it stayed";
   EXPECT_TRUE(push_artifact(client, reference, artifact, Overwrite::No, Context())->was_there);
   EXPECT_EQ(empty.web.count(), requests + 1);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "oci/signature.h"
+#include "registry/blob_transfers.h"
 #include "registry/oci_documents.h"
 
 namespace mist::registry {
@@ -53,7 +54,8 @@ class Copier {
       MIST_TRY_VOID(put(raw.digest.str(), raw.bytes, media_type));
     MIST_TRY_VOID(copy_attachments(raw.digest, attachments, depth));
     if (state == State::There) return {};
-    MIST_TRY_VOID(put(tag, raw.bytes, media_type));
+    MIST_TRY_VOID(is_named(tag, raw, role) ? put_name(tag, raw, media_type)
+                                           : put(tag, raw.bytes, media_type));
     ++(role == Role::Wanted ? report_.manifests : report_.referrers);
     return {};
   }
@@ -69,6 +71,20 @@ class Copier {
     if (options_.dry_run) return {};
     MIST_TRY(const bool listed, target_.put_manifest(to_, tag, bytes, media_type, context_));
     lists_referrers_ = lists_referrers_ || listed;
+    return {};
+  }
+
+  // Whether the copy gets its tag by this, which others may write too.
+  static bool is_named(const std::string& tag, const RawManifest& raw, Role role) {
+    return role == Role::Wanted && tag != raw.digest.str();
+  }
+
+  Status put_name(const std::string& tag, const RawManifest& raw, std::string_view media_type) {
+    if (options_.dry_run) return {};
+    MIST_TRY(const TagPut done,
+             put_tag(target_, to_, {tag, raw.bytes, raw.digest, media_type}, options_.overwrite, context_));
+    lists_referrers_ = lists_referrers_ || done.lists_referrers;
+    report_.replaced_by = done.replaced_by;
     return {};
   }
 
@@ -93,25 +109,34 @@ class Copier {
   }
 
   Status blobs_of(const oci::Manifest& manifest) {
-    MIST_TRY_VOID(blob(manifest.config));
-    for (const oci::Descriptor& layer : manifest.layers) MIST_TRY_VOID(blob(layer));
-    return {};
+    std::vector<oci::Descriptor> wanted{manifest.config};
+    wanted.insert(wanted.end(), manifest.layers.begin(), manifest.layers.end());
+    return blobs(std::move(wanted));
   }
 
-  Result<Moved> move(const oci::Descriptor& descriptor) {
-    if (!options_.dry_run)
-      return target_.take_blob(source_, from_, to_, descriptor, kMaxCopiedBlob, context_);
-    MIST_TRY(const bool there, target_.has_blob(to_, descriptor, context_));
+  Result<Moved> move(const oci::Descriptor& descriptor, const Context& context) {
+    if (!options_.dry_run) return target_.take_blob(source_, from_, to_, descriptor, kMaxCopiedBlob, context);
+    MIST_TRY(const bool there, target_.has_blob(to_, descriptor, context));
     return there ? Moved::WasThere : Moved::Sent;
   }
 
-  Status blob(const oci::Descriptor& descriptor) {
-    if (!done_.insert(descriptor.digest.str()).second) return {};
-    MIST_TRY(const Moved moved, move(descriptor));
-    report_.mounted += moved == Moved::Mounted;
-    if (moved != Moved::Sent) return {};
-    ++report_.blobs;
-    report_.bytes += descriptor.size;
+  // Several at once; those that were done before are left out.
+  Status blobs(std::vector<oci::Descriptor> wanted) {
+    std::erase_if(wanted,
+                  [&](const oci::Descriptor& each) { return !done_.insert(each.digest.str()).second; });
+    std::vector<std::uint64_t> sizes;
+    for (const oci::Descriptor& each : wanted) sizes.push_back(each.size);
+    std::vector<Moved> moved(wanted.size(), Moved::WasThere);
+    MIST_TRY_VOID(transfer_blobs(sizes, context_, [&](std::size_t i, const Context& context) -> Status {
+      MIST_TRY(moved[i], move(wanted[i], context));
+      return {};
+    }));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      report_.mounted += moved[i] == Moved::Mounted;
+      if (moved[i] != Moved::Sent) continue;
+      ++report_.blobs;
+      report_.bytes += wanted[i].size;
+    }
     return {};
   }
 
@@ -218,7 +243,7 @@ class Copier {
   }
 
   Status put_merged(const std::string& tag, const oci::Manifest& ours, const oci::Artifact& merged) {
-    for (const oci::Descriptor& layer : ours.layers) MIST_TRY_VOID(blob(layer));
+    MIST_TRY_VOID(blobs(ours.layers));
     if (!options_.dry_run)
       for (const oci::Blob& each : merged.blobs) MIST_TRY_VOID(target_.push_blob(to_, each, context_));
     MIST_TRY_VOID(put(tag, merged.manifest, oci::kManifestType));

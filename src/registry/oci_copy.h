@@ -4,19 +4,23 @@
 // manifests that refer to another by their `subject`, and those that cosign keeps under tags that name the
 // manifest's digest. Any thread.
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/context.h"
 #include "base/result.h"
 #include "oci/reference.h"
+#include "registry/blob_transfers.h"
 #include "registry/oci_packages.h"
 #include "registry/oci_store.h"
 
 namespace mist::registry {
 
 /// The most that is copied of one artifact.
-inline constexpr std::uint64_t kMaxCopiedBlob = std::uint64_t{256} << 20;
+inline constexpr std::uint64_t kMaxCopiedBlob = kBlobBytesAtOnce;
 inline constexpr std::size_t kMaxCopiedManifests = 1000;
 
 /// Whether what refers to an artifact is copied with it.
@@ -37,14 +41,16 @@ struct CopyReport {
   std::size_t blobs = 0;      ///< that passed through here
   std::size_t mounted = 0;    ///< that the registry took from another repository of its own
   std::uint64_t bytes = 0;    ///< of the blobs that passed through here
+  std::optional<crypto::Digest> replaced_by = {};  ///< what a tag that may move points to instead
 };
 
 /// Copies the manifest or index that `from` names, with everything that it lists: children before parents, so
 /// that nothing is ever there that lacks a part, and referrers before the tag, so that nobody who sees it
-/// finds it unsigned. `from`: with a tag or a digest, no range (with_tag). `to`: without a tag it gets that
-/// of `from`; of a digest alone none, it can be reached by its digest. A version that was published doesn't
-/// change, unless `overwrite`; signatures that are there stay beside those that are copied. Errors: Conflict,
-/// Invalid (more than a bound), of both ends.
+/// finds it unsigned. The blobs of a manifest go several at once. `from`: with a tag or a digest, no range
+/// (with_tag). `to`: without a tag it gets that of `from`; of a digest alone none, it can be reached by its
+/// digest. A version that was published doesn't change, unless `overwrite`, also by somebody else meanwhile
+/// (published_tag.h); signatures that are there stay beside those that are copied. Errors: Conflict, Invalid
+/// (more than a bound), of both ends.
 Result<CopyReport> copy_artifact(OciSource& source, OciTarget& target, const oci::Reference& from,
                                  const oci::Reference& to, const CopyOptions& options,
                                  const Context& context);

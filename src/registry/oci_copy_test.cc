@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 #include "oci/signature.h"
 #include "registry/oci_fixture.h"
 #include "registry/oci_tags.h"
@@ -90,8 +95,66 @@ TEST_F(OciCopy, ChildrenOfAnIndexComeBeforeIt) {
   ASSERT_FALSE(sent.empty());
   EXPECT_EQ(sent.back(), "manifests/all");
   EXPECT_EQ(mirror.tags, std::vector<std::string>{"all"});
-  const http::Request last = registry.web.requests().back();
-  EXPECT_EQ(http::find_header(last.headers, "Content-Type"), oci::kIndexType);
+  const std::vector<http::Request> all = registry.web.requests();
+  const auto last = std::ranges::find(all.rbegin(), all.rend(), "PUT", &http::Request::method);
+  EXPECT_EQ(http::find_header(last->headers, "Content-Type"), oci::kIndexType);
+}
+
+// Holds the first requests for blobs of reg.example back until `together` of them are there.
+class Gate final : public http::Transport {
+ public:
+  Gate(http::Transport& next, std::size_t together) : next_(next), together_(together) {}
+  Result<http::Response> send(const http::Request& request, const Context& context) override {
+    return next_.send(request, context);
+  }
+  Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
+                                const Context& context) override {
+    {
+      std::unique_lock lock(mutex_);
+      ++there_;
+      wake_.notify_all();
+      if (!wake_.wait_for(lock, std::chrono::seconds(20), [&] { return there_ >= together_; }))
+        return error(ErrorKind::Internal, "{} came alone", request.url);
+    }
+    return next_.stream(request, piece, context);
+  }
+
+ private:
+  http::Transport& next_;
+  const std::size_t together_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::size_t there_ = 0;  // guarded by mutex_
+};
+
+TEST_F(OciCopy, TheBlobsOfAManifestGoAtOnceAndTheManifestLast) {
+  const auto entry = [&](const std::string& bytes) {
+    const crypto::Digest digest = crypto::sha256(bytes);
+    registry.blobs[digest.str()] = bytes;
+    return fmt::format(R"({{"mediaType":"application/x","digest":"{}","size":{}}})", digest.str(),
+                       bytes.size());
+  };
+  // The same layer twice is copied once.
+  registry.publish(
+      "layers",
+      fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","config":{},"layers":[{},{},{},{}]}})",
+                  oci::kManifestType, entry("{}"), entry("one"), entry("two"), entry("three"), entry("one")));
+  Gate gate(registry.web, 4);
+  OciClient at_once(gate,
+                    [](const std::string&, const std::string&,
+                       const Context&) -> Result<std::optional<Login>> { return std::optional<Login>(); },
+                    {.resolve = [](const std::string&) -> Result<std::vector<std::string>> {
+                      return std::vector<std::string>{"1.1.1.1"};
+                    }});
+  const auto report =
+      copy_artifact(at_once, at_once, reference("oci://reg.example/team/shop:layers"),
+                    reference("oci://mirror.example/far/shop"), {.referrers = Referrers::No}, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(report->blobs, 4u);
+  EXPECT_EQ(report->bytes, 2u + 3 + 3 + 5);
+  EXPECT_EQ(mirror.blobs.size(), 4u);
+  EXPECT_EQ(put().size(), 5u);
+  EXPECT_EQ(put().back(), "manifests/layers");
 }
 
 TEST_F(OciCopy, APublishedVersionIsOnlyReplacedWhenAskedFor) {
@@ -229,7 +292,7 @@ TEST_F(OciCopy, AnotherTagSendsNoBlob) {
   ASSERT_TRUE(tagged.ok()) << tagged.error().to_line();
   EXPECT_FALSE(tagged->before);
   EXPECT_EQ(registry.manifests.at("prod"), module.manifest);
-  EXPECT_EQ(registry.web.count(), 3u);
+  EXPECT_EQ(registry.web.count(), 4u) << "the manifest twice, and the tag before and after";
   // It moves, and says from where.
   const auto moved =
       tag_artifact(client, reference("oci://reg.example/team/shop:x86"), "prod", Overwrite::No, Context());

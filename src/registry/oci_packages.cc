@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "base/parallel.h"
 #include "base/text.h"
 #include "encoding/gzip.h"
 #include "encoding/tar.h"
 #include "encoding/yaml.h"
 #include "oci/tags.h"
+#include "registry/blob_transfers.h"
 #include "registry/chart_archive.h"
 
 namespace mist::registry {
@@ -19,8 +19,6 @@ using encoding::Value;
 
 // Headers and padding of an archive whose contents may have kMaxPackageBytes.
 constexpr std::size_t kMaxArchive = static_cast<std::size_t>(kMaxPackageBytes) + kMaxPackageFiles * 4096;
-
-constexpr std::size_t kBlobsAtOnce = 4;
 
 Result<std::vector<TarFile>> unpacked(std::string_view archive, std::string_view name) {
   MIST_TRY(const std::string tar,
@@ -214,27 +212,12 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
   return oci::tree_artifact(std::move(archive), about);
 }
 
-Status may_move(const oci::Repository& repository, const std::string& tag,
-                const std::optional<crypto::Digest>& there, const crypto::Digest& digest,
-                Overwrite overwrite) {
-  if (there && *there != digest && overwrite == Overwrite::No && oci::is_fixed_version(tag))
-    return error(ErrorKind::Conflict, "{}:{} is published already, with other content", repository.str(), tag)
-        .with_because(fmt::format("it is {}, this would be {}", there->str(), digest.str()))
-        .with_hint("a published version doesn't change: push another version, or say --overwrite");
-  return {};
-}
-
-Result<bool> is_published(OciTarget& client, const oci::Repository& repository, const std::string& tag,
-                          const crypto::Digest& digest, Overwrite overwrite, const Context& context) {
-  MIST_TRY(const std::optional<crypto::Digest> there, client.find_digest(repository, tag, context));
-  MIST_TRY_VOID(may_move(repository, tag, there, digest, overwrite));
-  return there == digest;
-}
-
 Status push_blobs(OciTarget& target, const oci::Repository& repository, const oci::Artifact& artifact,
                   const Context& context) {
-  return parallel_for(artifact.blobs.size(), kBlobsAtOnce, [&](std::size_t i) {
-    return target.push_blob(repository, artifact.blobs[i], context);
+  // They are in memory already.
+  const std::vector<std::uint64_t> sizes(artifact.blobs.size(), 0);
+  return transfer_blobs(sizes, context, [&](std::size_t i, const Context& each) {
+    return target.push_blob(repository, artifact.blobs[i], each);
   });
 }
 
@@ -248,7 +231,11 @@ Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destin
                                           overwrite, context));
   if (report.was_there) return report;
   MIST_TRY_VOID(push_blobs(client, destination.repository, artifact, context));
-  MIST_TRY_VOID(client.push_manifest(destination.repository, destination.tag, artifact.manifest, context));
+  MIST_TRY(
+      const TagPut put,
+      put_tag(client, destination.repository,
+              {destination.tag, artifact.manifest, artifact.digest, oci::kManifestType}, overwrite, context));
+  report.replaced_by = put.replaced_by;
   return report;
 }
 

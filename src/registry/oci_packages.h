@@ -2,6 +2,7 @@
 // Packages in OCI registries, on top of OciClient: which manifest a reference means, and what its content is.
 // Nothing is kept here; pins and cache are those of Registries. Any thread.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "oci/reference.h"
 #include "registry/oci_client.h"
 #include "registry/package_files.h"
+#include "registry/published_tag.h"
 
 namespace mist::registry {
 
@@ -42,27 +44,19 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
 
 /// The outcome of a push.
 struct PushReport {
-  oci::Reference pushed;    ///< with its tag and the digest of its manifest
-  bool was_there = false;   ///< exactly so, before: nothing was sent
-  std::uint64_t bytes = 0;  ///< of its blobs and manifest
+  oci::Reference pushed;                           ///< with its tag and the digest of its manifest
+  bool was_there = false;                          ///< exactly so, before: nothing was sent
+  std::uint64_t bytes = 0;                         ///< of its blobs and manifest
+  std::optional<crypto::Digest> replaced_by = {};  ///< what a tag that may move points to instead
 };
 
-enum class Overwrite : bool { No, Yes };
-/// Whether `tag`, which points to `there`, may point to `digest` from now on. Errors: Conflict.
-Status may_move(const oci::Repository& repository, const std::string& tag,
-                const std::optional<crypto::Digest>& there, const crypto::Digest& digest,
-                Overwrite overwrite);
-/// Whether `tag` points to that manifest already. Errors: Conflict (it is a version, published with other
-/// bytes, and `overwrite` doesn't allow that), of OciClient.
-Result<bool> is_published(OciTarget& client, const oci::Repository& repository, const std::string& tag,
-                          const crypto::Digest& digest, Overwrite overwrite, const Context& context);
-
-/// Sends the blobs of an artifact, several at once. Errors: of OciClient.
+/// Sends the blobs of an artifact, several at once. Errors: of OciTarget.
 Status push_blobs(OciTarget& target, const oci::Repository& repository, const oci::Artifact& artifact,
                   const Context& context);
 
-/// `destination` has a tag. A version that was published doesn't change, unless `overwrite`. Errors: Conflict
-/// (other bytes are published as that version), of OciClient.
+/// `destination` has a tag. A version that was published doesn't change, unless `overwrite`, also by somebody
+/// else meanwhile (published_tag.h). Errors: Conflict (other bytes are published as that version), of
+/// OciClient.
 Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destination,
                                  const oci::Artifact& artifact, Overwrite overwrite, const Context& context);
 

@@ -29,7 +29,7 @@ Result<OciClient*> OciSession::client() {
       [config](const std::string& host, const std::string& path, const Context& context) {
         return config.find(host, path, context);
       },
-      OciClient::Options{.plain_http = access_.plain_http});
+      OciClient::Options{.plain_http = access_.plain_http, .events = &events_});
   return client_.get();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <future>
+#include <span>
 #include <stop_token>
 #include <utility>
 
@@ -40,6 +41,31 @@ std::size_t reached_by(const http::Response& answer, std::size_t offset, std::si
 
 // The same request may succeed later.
 bool is_passing(int status) { return status == 408 || status == 429 || (status >= 500 && status != 501); }
+
+// Tells how far its blob is while it is read.
+class CountedBody final : public http::BodySource {
+ public:
+  // `begin`: where it begins in the blob.
+  CountedBody(std::shared_ptr<const http::BodySource> body, std::uint64_t begin, TransferProgress& told)
+      : body_(std::move(body)), begin_(begin), told_(told) {}
+
+  std::uint64_t size() const override { return body_->size(); }
+  Status read(std::uint64_t offset, std::span<char> to) const override {
+    MIST_TRY_VOID(body_->read(offset, to));
+    told_.reached(begin_ + offset + to.size());
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const http::BodySource> body_;
+  std::uint64_t begin_;
+  TransferProgress& told_;
+};
+
+std::shared_ptr<const http::BodySource> counted(const BlobBytes& bytes, std::size_t from, std::size_t size,
+                                                TransferProgress& told) {
+  return std::make_shared<CountedBody>(bytes.some(from, size), from, told);
+}
 
 }  // namespace
 
@@ -104,9 +130,18 @@ Result<http::Response> OciUpload::put_blob(const oci::Repository& repository, co
 
 Status OciUpload::send(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
                        const Context& context) {
-  if (blob.bytes.size() < sizes_.large_from) return send_whole(repository, blob, std::move(opened), context);
-  MIST_TRY(const Sending sent, send_large(repository, blob, std::move(opened), context));
-  return sent == Sending::Done ? Status() : send_whole(repository, blob, {}, context);
+  TransferProgress told(events_,
+                        fmt::format("uploading {} to {}", short_digest(blob.digest), repository.str()),
+                        blob.bytes.size(), context);
+  const auto all = [&]() -> Status {
+    if (blob.bytes.size() < sizes_.large_from)
+      return send_whole(repository, blob, std::move(opened), told, context);
+    MIST_TRY(const Sending done, send_large(repository, blob, std::move(opened), told, context));
+    return done == Sending::Done ? Status() : send_whole(repository, blob, {}, told, context);
+  };
+  Status sent = all();
+  if (!sent) told.fail();
+  return sent;
 }
 
 Status OciUpload::send_file(const oci::Repository& repository, const std::string& digest,
@@ -145,7 +180,7 @@ Result<OciUpload::Sending> OciUpload::send_part(const oci::Repository& repositor
   if (progress.in_chunks)
     patch.request.headers.push_back(
         {"Content-Range", fmt::format("{}-{}", progress.offset, progress.offset + size - 1)});
-  patch.request.source = bytes.some(progress.offset, size);
+  patch.request.source = counted(bytes, progress.offset, size, progress.told);
   patch.request.repeat = http::Repeat::Unsafe;
   const Result<http::Response> answer = registry_.send(patch, context);
   if (!answer && answer.error().kind != ErrorKind::Retryable) return answer.error();
@@ -205,8 +240,9 @@ Result<OciUpload::Sending> OciUpload::finish(const oci::Repository& repository, 
 }
 
 Result<OciUpload::Sending> OciUpload::send_large(const oci::Repository& repository, const Bytes& blob,
-                                                 std::optional<Opened> opened, const Context& context) {
-  Progress progress{std::move(opened).value_or(Opened())};
+                                                 std::optional<Opened> opened, TransferProgress& told,
+                                                 const Context& context) {
+  Progress progress{.upload = std::move(opened).value_or(Opened()), .told = told};
   std::size_t farthest = 0;
   for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
     if (progress.upload.location.empty()) {
@@ -237,7 +273,7 @@ Result<OciUpload::Sending> OciUpload::send_large(const oci::Repository& reposito
 }
 
 Status OciUpload::send_whole(const oci::Repository& repository, const Bytes& blob,
-                             std::optional<Opened> opened, const Context& context) {
+                             std::optional<Opened> opened, TransferProgress& told, const Context& context) {
   const std::string& digest = blob.digest;
   if (blob.verified) MIST_TRY_VOID(blob.verified());
   for (int attempt = 1;; ++attempt) {
@@ -245,7 +281,7 @@ Status OciUpload::send_whole(const oci::Repository& repository, const Bytes& blo
       MIST_TRY(opened, open(repository, context));
     }
     const Result<http::Response> stored = put_blob(repository, std::exchange(opened, {})->location, digest,
-                                                   blob.bytes.some(0, blob.bytes.size()), context);
+                                                   counted(blob.bytes, 0, blob.bytes.size(), told), context);
     if (stored && stored->status == 201) return {};
     // The connection broke, or the registry was started again and knows nothing of the upload.
     const bool again =

@@ -8,8 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "base/event.h"
 #include "registry/blob_bytes.h"
 #include "registry/oci_exchange.h"
+#include "registry/transfer_progress.h"
 
 namespace mist::registry {
 
@@ -19,8 +21,9 @@ class OciUpload {
     std::size_t large_from = 0;   ///< blobs that large go on where they broke off
     std::size_t chunk_bytes = 0;  ///< of each chunk
   };
-  /// `registry` outlives this.
-  OciUpload(OciExchange& registry, Sizes sizes) : registry_(registry), sizes_(sizes) {}
+  /// `registry` and `events` outlive this. `events`: hears how far blobs are; null: nobody does.
+  OciUpload(OciExchange& registry, Sizes sizes, EventSink* events = nullptr)
+      : registry_(registry), sizes_(sizes), events_(events) {}
 
   /// The bytes that are sent. `verified`: whether they are those of the digest, as far as that isn't known
   /// before they are sent; waits.
@@ -54,6 +57,7 @@ class OciUpload {
     Opened upload = {};
     std::size_t offset = 0;
     bool in_chunks = false;
+    TransferProgress& told;
   };
   // BrokenOff: the connection, or the registry, failed. Misplaced: the registry doesn't take that part
   // there. Refused: it takes no such parts, or puts them together in another way.
@@ -64,7 +68,7 @@ class OciUpload {
   Result<std::string> upload_address(const oci::Repository& repository, const std::string& asked,
                                      const http::Response& response) const;
   Status send_whole(const oci::Repository& repository, const Bytes& blob, std::optional<Opened> opened,
-                    const Context& context);
+                    TransferProgress& told, const Context& context);
   Result<Sending> send_part(const oci::Repository& repository, const BlobBytes& bytes, std::size_t size,
                             Progress& progress, const Context& context);
   Result<Sending> send_parts(const oci::Repository& repository, const BlobBytes& bytes, Progress& progress,
@@ -74,10 +78,11 @@ class OciUpload {
   Result<Sending> finish(const oci::Repository& repository, const Bytes& blob, const std::string& location,
                          const Context& context);
   Result<Sending> send_large(const oci::Repository& repository, const Bytes& blob,
-                             std::optional<Opened> opened, const Context& context);
+                             std::optional<Opened> opened, TransferProgress& told, const Context& context);
 
   OciExchange& registry_;
   const Sizes sizes_;
+  EventSink* const events_;
 };
 
 }  // namespace mist::registry

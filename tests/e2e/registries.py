@@ -1,6 +1,7 @@
 """OCI registries for tests: the CNCF distribution registry as a process, a token server for it, and one that lies."""
 import base64
 import hashlib
+import http.client
 import json
 import pathlib
 import re
@@ -105,6 +106,35 @@ class Registry:
         # Combined log format, on a line of its own.
         return [f"{found[1]} {found[2].split('?')[0]}" for line in lines
                 if (found := re.search(r'"(GET|HEAD|PUT|POST|PATCH|DELETE) (\S+) HTTP/', line))]
+
+
+class RelayedRegistry:
+    """In front of a registry, whose addresses lead back here. Calls `before(method, path)` before it passes a request on."""
+
+    def __init__(self, t, registry, before):
+        class Handler(QuietHandler):
+            def handle_any(self):
+                before(self.command, self.path)
+                connection = http.client.HTTPConnection("127.0.0.1", registry.port)
+                connection.request(self.command, self.path, self.body(), dict(self.headers))  # Host too
+                answer = connection.getresponse()
+                body = answer.read()
+                connection.close()
+                self.send_response(answer.status)
+                for name, value in answer.getheaders():
+                    if name not in ("Connection", "Transfer-Encoding", "Content-Length"):
+                        self.send_header(name, value)
+                self.send_header("Content-Length", answer.getheader("Content-Length") or str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_HEAD = QuietHandler.dispatch
+        server = QuietServer(Handler)
+        t.cleanup(server.stop)
+        self.host = f"localhost:{server.port}"
+
+    def __call__(self, path):
+        return f"oci://{self.host}/{path}"
 
 
 def basic(t):

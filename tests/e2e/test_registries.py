@@ -1,4 +1,5 @@
 """Packages and charts of OCI registries: the real CNCF distribution registry, and servers that lie."""
+import collections
 import itertools
 import json
 import os
@@ -6,7 +7,7 @@ import pathlib
 import subprocess
 
 from harness import certificate, check, config_map, contains, equal, test
-from registries import (MANIFEST, PASSWORD, ROOT, USER, LyingRegistry, Registry, TokenServer, basic, digest, wasm_manifest)
+from registries import (MANIFEST, PASSWORD, ROOT, USER, LyingRegistry, Registry, RelayedRegistry, TokenServer, basic, digest, wasm_manifest)
 from test_secrets import built
 
 ALL = "GET /v2/team/web/"
@@ -246,6 +247,42 @@ def oci_push_refuses_what_is_no_package_or_published_otherwise(t):
     t.refused("push", chart(t, "0.1.0"), registry("charts/shop:0.2.0"), says=["version 0.1.0, not 0.2.0"])
     t.refused("push", t.package("plain", config_map("a")), registry("plain"), says=["doesn't say its version"])
     equal(registry.requests(mark), [])
+
+
+@test
+def oci_version_that_two_push_at_once_is_one_of_them(t):
+    registry = Registry(t)
+    ours = module(t, "1.4.0")
+    theirs = t.file("theirs.wasm", pathlib.Path(ours).read_bytes() + b"\0\1\0")
+    ours_digest, theirs_digest = (
+        t.run("push", file, registry(f"{name}:1.4.0"), "-o", "json").json["digest"] for name, file in (("ours", ours), ("theirs", theirs)))
+    others = {}  # path: (at which question for that tag somebody else does something, what)
+    asked = collections.Counter()
+
+    def before(method, path):
+        asked[method, path] += 1
+        at, act = others.get(path, (None, None))
+        if method == "HEAD" and asked[method, path] == at:
+            act()
+    relay = RelayedRegistry(t, registry, before)
+
+    def tag_is(name, digest_of):
+        copied = t.run("registry", "copy", registry(name), registry("compare:x"), "-o", "json").json
+        equal(copied["digest"], digest_of)
+    # While the blobs of ours are sent: theirs is not replaced.
+    others["/v2/during/manifests/1.4.0"] = 2, lambda: t.run("push", theirs, registry("during:1.4.0"))
+    t.refused("push", ours, relay("during"), says=["is published already, with other content"])
+    tag_is("during:1.4.0", theirs_digest)
+    equal(asked["PUT", "/v2/during/manifests/1.4.0"], 0)
+    # After ours was written.
+    others["/v2/after/manifests/1.4.0"] = 3, lambda: t.run("push", theirs, registry("after:1.4.0"), "--overwrite")
+    t.refused("push", ours, relay("after"),
+              says=["was published by somebody else at the same time", theirs_digest, ours_digest, "push yours as another version"])
+    tag_is("after:1.4.0", theirs_digest)
+    # A tag that may move.
+    others["/v2/moving/manifests/prod"] = 2, lambda: t.run("registry", "copy", registry("theirs:1.4.0"), registry("moving:prod"))
+    moved = t.run("registry", "copy", registry("ours:1.4.0"), relay("moving:prod"))
+    contains(moved.err, f"moving:prod is {theirs_digest} now, not {ours_digest}: somebody else moved it at the same time")
 
 
 @test

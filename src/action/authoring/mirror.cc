@@ -216,6 +216,8 @@ Result<std::vector<registry::CopyReport>> copy_all(
       activity.fail();
       return std::move(report).error();
     }
+    if (report->replaced_by)
+      dependencies.events.warn(registry::moved_again_text(report->to, *report->replaced_by));
     reports.push_back(*std::move(report));
   }
   return reports;

@@ -116,6 +116,8 @@ Result<ExitCode> run_publish(const Invocation& invocation, Machine& machine) {
     activity.fail();
     return std::move(report).error();
   }
+  if (report->replaced_by)
+    machine.events->warn(registry::moved_again_text(report->pushed, *report->replaced_by));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(machine, format, to_value(*report, publication));
     return ExitCode::Ok;

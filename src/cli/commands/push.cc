@@ -162,7 +162,10 @@ Result<registry::PushReport> send_package(Machine& machine, registry::OciClient&
   Result<registry::PushReport> pushed =
       registry::push_artifact(client, to, push.artifact, overwrite, machine.context)
           .in(fmt::format("while pushing to {}", to.str()));
-  if (!pushed) activity.fail();
+  if (!pushed)
+    activity.fail();
+  else if (pushed->replaced_by)
+    machine.events->warn(registry::moved_again_text(pushed->pushed, *pushed->replaced_by));
   return pushed;
 }
 

@@ -73,6 +73,16 @@ void JsonlProgress::ended(const ActivityEnded& event) {
   running_.erase(found);
 }
 
+void JsonlProgress::progressed(const ActivityProgress& event) {
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(event.id);
+  if (found == running_.end()) return;
+  line(Value::object({{"event", "progress"},
+                      {"text", found->second.text},
+                      {"bytes", event.done},
+                      {"totalBytes", event.total}}));
+}
+
 void JsonlProgress::object(const ObjectProgress& event) {
   if (options_.quiet) return;
   const std::lock_guard lock(mutex_);

@@ -23,6 +23,7 @@ class JsonlProgress final : public Progress {
   void began(const ActivityBegan& event) override;
   void ended(const ActivityEnded& event) override;
   void object(const ObjectProgress& event) override;
+  void progressed(const ActivityProgress& event) override;
   void planned(const PlanAnnounced& event) override;
   bool shows(EventLevel level) const override { return options_.shows(level); }
 

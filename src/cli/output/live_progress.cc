@@ -50,6 +50,14 @@ void LiveProgress::ended(const ActivityEnded& event) {
   wake_.notify_all();
 }
 
+void LiveProgress::progressed(const ActivityProgress& event) {
+  const std::lock_guard lock(mutex_);
+  const auto found = activities_.find(event.id);
+  if (found == activities_.end()) return;
+  found->second.progress = fmt::format(" ({})", transferred_text(event));
+  wake_locked();
+}
+
 void LiveProgress::planned(const PlanAnnounced& event) {
   const std::lock_guard lock(mutex_);
   tree_.planned(event, clock_.steady_now());
@@ -85,7 +93,8 @@ std::vector<DrawnLine> LiveProgress::lines_locked(int columns, bool last) const 
         static_cast<int>(lines.size()) + 1 >= std::max(2, rows / 2))
       continue;
     const std::string elapsed = "  " + format_elapsed(now - running.since);
-    const int room = columns - 1 - view::display_width(elapsed) - 2;
+    // The bytes stay in sight where the line is too long.
+    const int room = columns - 1 - view::display_width(running.progress) - view::display_width(elapsed) - 2;
     LineBuilder line(columns - 1, color_);
     if (room < 4)
       line.add(running.text);
@@ -93,6 +102,7 @@ std::vector<DrawnLine> LiveProgress::lines_locked(int columns, bool last) const 
       line.add(spin, Tone::Name)
           .add(" ")
           .add(view::fit_width(escape_controls(running.text), room))
+          .add(running.progress)
           .add(elapsed, Tone::Faint);
     lines.push_back(std::move(line).take());
   }

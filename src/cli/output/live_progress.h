@@ -3,6 +3,7 @@
 // release's objects (progress_tree.h):
 //
 //   ⠹ compiling hello-web 0.1.0  1.2s
+//   ⠹ uploading sha256:dede96753aaf to oci://registry.example/team/shop (37 of 200 MB)  4.0s
 //   ⠹ install shop/web  1 of 2 objects  4.0s
 //   ⠹ Deployment shop/api  waiting: 1 of 3 replicas are ready  4.0s
 //   ✓ ConfigMap shop/api  created
@@ -34,6 +35,7 @@ class LiveProgress final : public Progress, private Screen {
   void began(const ActivityBegan& event) override;
   void ended(const ActivityEnded& event) override;
   void object(const ObjectProgress& event) override;
+  void progressed(const ActivityProgress& event) override;
   void planned(const PlanAnnounced& event) override;
   bool shows(EventLevel level) const override { return level != EventLevel::Debug; }
   Screen* screen() override { return this; }
@@ -48,6 +50,7 @@ class LiveProgress final : public Progress, private Screen {
   struct Running {
     std::string text;
     SteadyTime since;
+    std::string progress = {};  // " (37 of 200 MB)"
   };
 
   void wake_locked();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/clock.h"
 #include "base/event.h"
@@ -31,6 +32,9 @@ struct ProgressOptions {
 
 /// Activities shorter than this are never shown (except by -v).
 inline constexpr Duration kShowActivityAfter = std::chrono::milliseconds(150);
+
+/// "37 of 200 MB": decimal units, as the total has them.
+std::string transferred_text(const ActivityProgress& progress);
 
 class Progress : public EventSink {
  public:

@@ -108,6 +108,25 @@ TEST_F(Live, ShowsOnlyWhatTakesLonger) {
   EXPECT_EQ(screen(), "");
 }
 
+TEST_F(Live, BytesStandBehindAnActivityHoweverLongItIs) {
+  live->began({1, "uploading a package to somewhere"});
+  live->progressed({1, 37'400'000, 200'000'000});
+  live->progressed({2, 1, 2});
+  clock.advance(1500ms);
+  EXPECT_EQ(screen(), "⠋ uploading a pac… (37 of 200 MB)  1.5s\n");
+  live->progressed({1, 199'900'000, 200'000'000});
+  EXPECT_EQ(screen(), "⠋ uploading a pa… (200 of 200 MB)  1.5s\n");
+}
+
+TEST(TransferredText, HasTheUnitOfTheTotal) {
+  EXPECT_EQ(transferred_text({1, 0, 999}), "0 of 999 bytes");
+  EXPECT_EQ(transferred_text({1, 250, 1500}), "0.2 of 1.5 kB");
+  EXPECT_EQ(transferred_text({1, 262'144, 524'288}), "262 of 524 kB");
+  EXPECT_EQ(transferred_text({1, 500'000, 2'300'000}), "0.5 of 2.3 MB");
+  EXPECT_EQ(transferred_text({1, 37'000'000, 200'000'000}), "37 of 200 MB");
+  EXPECT_EQ(transferred_text({1, 900'000'000, 2'100'000'000}), "0.9 of 2.1 GB");
+}
+
 TEST_F(Live, TheLastPictureOfTheTreeStays) {
   live->object({"ConfigMap a", "created", ""});
   live->object({"Deployment b", "waiting", "0 of 1"});
@@ -373,6 +392,24 @@ TEST(MakeProgress, DrawsOnlyOnACapableTerminal) {
   EXPECT_FALSE(live({.form = ProgressForm::Jsonl}));
   fake.environment["TERM"] = "dumb";
   EXPECT_FALSE(live());
+}
+
+TEST(Jsonl, BytesOfAnActivityAreAnEvent) {
+  testing::FakeMachine fake;
+  const auto progress = make_progress({.form = ProgressForm::Jsonl}, fake.machine);
+  progress->began({7, "uploading it"});
+  (void)fake.err.take();
+  progress->progressed({7, 37, 200});
+  const std::string line = fake.err.take();
+  EXPECT_NE(line.find(R"("event":"progress","text":"uploading it","bytes":37,"totalBytes":200,"time":)"),
+            std::string::npos)
+      << line;
+  progress->progressed({8, 37, 200});
+  EXPECT_EQ(fake.err.take(), "") << "of an activity that nobody began";
+  const auto quiet = make_progress({.quiet = true, .form = ProgressForm::Jsonl}, fake.machine);
+  quiet->began({7, "uploading it"});
+  quiet->progressed({7, 37, 200});
+  EXPECT_EQ(fake.err.take(), "");
 }
 
 TEST(Jsonl, ATerminalObeysNoEvent) {
