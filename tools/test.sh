@@ -163,6 +163,7 @@ installation() {
 }
 bill_of_materials() { tools/sbom.py --check build/dev/bin/mistctl build/dev/bin/mistletoe-operator build/dev/bin/mistletoe-catalog; }
 version_solver() { RC_PARAMS=max_success=100000 build/dev/src/resolve_test --gtest_filter='SolverProperty*'; }
+reconciler() { RC_PARAMS=max_success=100000 build/dev/src/reconcile_test --gtest_filter='ReconcileProperty*'; }
 rust_sdk() { cargo test --locked --quiet --manifest-path sdk/rust/Cargo.toml --workspace; }
 starting_packages() {
   CARGO_TARGET_DIR=${MIST_CACHE:-$HOME/.cache/mistletoe-build}/cargo/packages-native \
@@ -192,6 +193,7 @@ if $full; then step "clang-tidy" tools/tidy.sh --all; else step "clang-tidy on c
 step "address and behaviour sanitizers" sanitized
 $full && step "thread sanitizer" threads
 $full && step "version solver" version_solver
+$full && step "reconciler" reconciler
 $full && step "fuzz targets" tools/fuzz.sh
 step "bill of materials" bill_of_materials
 $full && step "licences of crates" tools/supply-chain.sh crates

@@ -14,10 +14,21 @@ namespace mist {
 
 enum class EventLevel : std::uint8_t { Debug, Info, Warning };
 
+/// The subject of a message, for logs that programs read: {"blueprint", "app"}. `in_text`: the message says
+/// so itself, and a log for people need not repeat it.
+struct MessageField {
+  std::string name;
+  std::string value;
+  bool in_text = true;
+  friend bool operator==(const MessageField&, const MessageField&) = default;
+};
+using MessageFields = std::vector<MessageField>;
+
 /// A sentence for people: warnings of the API server, of YAML, of the cache.
 struct Message {
   EventLevel level = EventLevel::Info;
   std::string text;
+  MessageFields fields = {};
 };
 
 /// Something that takes time began or ended. `id` pairs the two.
@@ -87,9 +98,15 @@ class EventSink {
   /// Whether somebody gets to see messages of that level. For who would else say the same again in an error.
   virtual bool shows(EventLevel /*level*/) const { return true; }
 
-  void warn(std::string text) { message({EventLevel::Warning, std::move(text)}); }
-  void info(std::string text) { message({EventLevel::Info, std::move(text)}); }
-  void debug(std::string text) { message({EventLevel::Debug, std::move(text)}); }
+  void warn(std::string text, MessageFields fields = {}) {
+    message({EventLevel::Warning, std::move(text), std::move(fields)});
+  }
+  void info(std::string text, MessageFields fields = {}) {
+    message({EventLevel::Info, std::move(text), std::move(fields)});
+  }
+  void debug(std::string text, MessageFields fields = {}) {
+    message({EventLevel::Debug, std::move(text), std::move(fields)});
+  }
 };
 
 /// Drops everything.

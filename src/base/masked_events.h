@@ -11,7 +11,11 @@ class MaskedEvents final : public EventSink {
  public:
   MaskedEvents(EventSink& next, const Mask& mask) : next_(next), mask_(mask) {}
 
-  void message(const Message& event) override { next_.message({event.level, mask_.masked(event.text)}); }
+  void message(const Message& event) override {
+    Message masked{event.level, mask_.masked(event.text), event.fields};
+    for (MessageField& each : masked.fields) each.value = mask_.masked(std::move(each.value));
+    next_.message(masked);
+  }
   void began(const ActivityBegan& event) override { next_.began(event); }
   void ended(const ActivityEnded& event) override { next_.ended(event); }
   void progressed(const ActivityProgress& event) override { next_.progressed(event); }

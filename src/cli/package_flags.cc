@@ -16,10 +16,6 @@
 namespace mist::cli {
 namespace {
 
-// Engines do more than one package's work: they parse every file first, and hold it in memory.
-constexpr Duration kEngineTime = std::chrono::seconds(60);
-constexpr std::uint64_t kEngineMemory = std::uint64_t{512} << 20;
-
 constexpr std::uint64_t kValuesLimit = std::uint64_t{100} << 20;
 
 // Those whose value says it all.
@@ -90,8 +86,6 @@ package::RendererOptions renderer_options(const Machine& machine, const config::
   options.code_cache = paths.compiled_code();
   options.code_cache_bytes = limits.code;
   options.render_cache_bytes = limits.renders;
-  options.engine_limits.guest_time = kEngineTime;
-  options.engine_limits.memory_bytes = kEngineMemory;
   options.engines = package::EngineStore(paths.engines, machine.build.engines);
   options.pulse = machine.pulse;
   options.compiler = compiler_of(machine, {});

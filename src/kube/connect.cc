@@ -1,6 +1,7 @@
 #include "kube/connect.h"
 
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "http/url.h"
@@ -15,27 +16,45 @@ namespace {
 // One HTTP client, below it what the retries must not take for an outage.
 class CorrectingClient final : public http::Transport {
  public:
-  explicit CorrectingClient(http::ClientOptions options) : client_(std::move(options)) {}
+  using Exchanged = std::function<void(std::string_view method, int status)>;
+
+  CorrectingClient(http::ClientOptions options, Exchanged exchanged)
+      : client_(std::move(options)), exchanged_(std::move(exchanged)) {}
 
   Result<http::Response> send(const http::Request& request, const Context& context) override {
     auto response = client_.send(request, context);
     if (response) correct_status(*response);
+    if (exchanged_) exchanged_(request.method, response ? response->status : 0);
     return response;
   }
+  // A watch lasts for minutes: its answer counts once there is a piece of it, which only a good one has.
   Result<http::Response> stream(const http::Request& request, const http::BodyPiece& piece,
                                 const Context& context) override {
-    return client_.stream(request, piece, context);
+    if (!exchanged_) return client_.stream(request, piece, context);
+    bool is_counted = false;
+    auto response = client_.stream(
+        request,
+        [&](std::string_view body) {
+          if (!std::exchange(is_counted, true)) exchanged_(request.method, kOk);
+          return piece(body);
+        },
+        context);
+    if (!is_counted) exchanged_(request.method, response ? response->status : 0);
+    return response;
   }
 
  private:
+  static constexpr int kOk = 200;
+
   http::Client client_;
+  const Exchanged exchanged_;
 };
 
 class RetryingClient final : public http::Transport {
  public:
   RetryingClient(http::ClientOptions options, const http::RetryOptions& retry,
                  const ConnectDependencies& dependencies)
-      : client_(std::move(options)),
+      : client_(std::move(options), dependencies.exchanged),
         retrying_(client_, dependencies.clock, dependencies.random, dependencies.events, retry) {}
 
   Result<http::Response> send(const http::Request& request, const Context& context) override {

@@ -2,8 +2,10 @@
 // From the flags and the environment to a client: reads the kubeconfig (or a Pod's service account), and puts
 // credentials, HTTP client, retries and RestClient together. No request is sent before the first call.
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/event.h"
@@ -38,6 +40,9 @@ struct ConnectDependencies {
   EventSink& events;
   Getenv getenv;
   bool interactive_terminal = false;  ///< standard input is a terminal: credential plugins may ask
+  /// Called after each exchange with the server, every repeat by itself, with its method and the status of
+  /// the answer, 0 without one; of a watch when its first piece arrives. Any thread. Empty: nobody counts.
+  std::function<void(std::string_view method, int status)> exchanged = nullptr;
 };
 
 /// Errors: Invalid and NotFound about the kubeconfig, with its line; Forbidden about credential files.

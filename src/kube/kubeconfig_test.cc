@@ -331,6 +331,30 @@ TEST_F(ConnectTest, FollowsTheFileOfTheClustersAuthority) {
   EXPECT_TRUE(trusted.ok()) << trusted.error().to_line();
 }
 
+TEST_F(ConnectTest, TellsOfEachExchange) {
+  int answers = 0;
+  mist::testing::HttpServer server(
+      [&](const mist::testing::ServerRequest&, mist::testing::ServerReply& reply) {
+        reply.respond(++answers == 1 ? 200 : 404, R"({"gitVersion":"v1.36.0"})");
+      });
+  ConnectOptions options;
+  options.kubeconfig = write("config", fmt::format("current-context: c\ncontexts: [{{name: c, context: "
+                                                   "{{cluster: k}}}}]\nclusters: [{{name: k, cluster: "
+                                                   "{{server: 'http://127.0.0.1:{}'}}}}]\n",
+                                                   server.port()));
+  std::vector<std::string> told;
+  ConnectDependencies outside = dependencies(getenv_of({}));
+  outside.exchanged = [&](std::string_view method, int status) {
+    told.push_back(fmt::format("{} {}", method, status));
+  };
+  const auto client = connect(options, outside);
+  ASSERT_TRUE(client.ok()) << client.error().to_line();
+  EXPECT_EQ((*client)->server(), fmt::format("http://127.0.0.1:{}", server.port()));
+  EXPECT_TRUE((*client)->server_version(Context()).ok());
+  EXPECT_FALSE((*client)->server_version(Context()).ok());
+  EXPECT_THAT(told, ::testing::ElementsAre("GET 200", "GET 404"));
+}
+
 TEST_F(ConnectTest, WarnsOfCredentialsOverPlainHttp) {
   const auto warnings = [&](std::string_view server, std::string_view user) {
     recorded.messages.clear();

@@ -100,6 +100,8 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
   std::optional<Duration> clock_skew() const override;
   std::string kubectl() const override { return "kubectl" + options_.cluster_words; }
   std::string describe() const override;
+  /// RestOptions::server
+  const std::string& server() const { return options_.server; }
 
  private:
   using Query = std::vector<std::pair<std::string, std::string>>;

@@ -27,16 +27,16 @@ Result<config::Paths> own_paths(Machine& machine, const catalog::DataPlaces& pla
 }
 
 package::RendererOptions engines_of(Machine& machine, const config::Paths& paths) {
-  constexpr Duration kEngineTime = std::chrono::seconds(60);
   package::RendererOptions engines;
   engines.code_cache = paths.compiled_code();
   engines.code_cache_bytes = config::CacheLimits().within(paths.cache_limit).code;
-  engines.engine_limits.guest_time = kEngineTime;
   engines.engine_limits.memory_bytes = catalog::Previews::kMemoryBytes;
+  engines.limits.flags = engines.engine_limits.flags = wasm::LimitFlags::None;
   engines.engines = package::EngineStore(paths.engines, package::kEngineDigests);
   engines.pulse = &machine.pulse;
   engines.compiler = std::make_shared<wasm::ProcessCompiler>(
-      machine.processes, wasm::this_program(machine.program), wasm::CompileLimits{}, machine.context);
+      machine.processes, wasm::this_program(machine.program),
+      wasm::CompileLimits{.flags = wasm::LimitFlags::None}, machine.context);
   return engines;
 }
 

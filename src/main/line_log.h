@@ -1,6 +1,7 @@
 #pragma once
 // The log of programs that run for ever: a line with the time for each message, on standard error. As JSON it
-// has the members of Go's slog: time, level, msg. Any thread.
+// has the members of Go's slog: time, level, msg, and those that Message::fields names. As text a line ends
+// with the fields that its text doesn't say: blueprint=app. Any thread.
 
 #include <cstdint>
 #include <mutex>

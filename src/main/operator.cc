@@ -77,6 +77,12 @@ mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics&
   return {.status = 404, .body = "here are /healthz, /readyz and /metrics\n"};
 }
 
+// "10.0.0.1:6443".
+std::string host_of(std::string_view server) {
+  if (const auto scheme = server.find("://"); scheme != server.npos) server.remove_prefix(scheme + 3);
+  return std::string(server.substr(0, server.find('/')));
+}
+
 mist::http::ClientOptions web_options() {
   mist::http::ClientOptions options;
   options.user_agent = fmt::format("mistletoe-operator/{}", MIST_VERSION);
@@ -133,19 +139,24 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   mist::HostProcessRunner processes;
   mist::SystemRandom random;
   MIST_TRY(const mist::config::Paths paths, mist::config::Paths::from_environment(environment, program));
+  mist::operator_::Metrics metrics(MIST_VERSION,
+                                   options.elect || options.sharding ? std::string(kLease) : std::string());
   const mist::kube::ConnectOptions connection{
       .kubeconfig = options.kubeconfig,
       .context = options.context,
       .ns = options.ns,
       .user_agent = mist::kube::user_agent("mistletoe-operator", MIST_VERSION),
       .cache_directory = {}};
-  const mist::kube::ConnectDependencies outside{.fs = files,
-                                                .processes = processes,
-                                                .clock = clock,
-                                                .random = random,
-                                                .events = log,
-                                                .getenv = environment};
+  const mist::kube::ConnectDependencies outside{
+      .fs = files,
+      .processes = processes,
+      .clock = clock,
+      .random = random,
+      .events = log,
+      .getenv = environment,
+      .exchanged = [&metrics](std::string_view method, int status) { metrics.requested(method, status); }};
   MIST_TRY(const std::unique_ptr<mist::kube::RestClient> client, mist::kube::connect(connection, outside));
+  metrics.sends_to(host_of(client->server()));
   mist::kube::ClientPool clients([&](const std::string& user) -> Result<std::shared_ptr<mist::kube::Client>> {
     mist::kube::ConnectOptions impersonating = connection;
     impersonating.as_user = user;
@@ -157,12 +168,12 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   engines.code_cache_bytes = mist::config::CacheLimits().within(paths.cache_limit).code;
   engines.engines = mist::package::EngineStore(paths.engines, mist::package::kEngineDigests);
   engines.pulse = &pulse;
+  options.set_limits(engines);
   engines.compiler = std::make_shared<mist::wasm::ProcessCompiler>(
-      processes, mist::wasm::this_program(program), mist::wasm::CompileLimits{}, context);
+      processes, mist::wasm::this_program(program), mist::wasm::CompileLimits{.flags = engines.limits.flags},
+      context);
   mist::package::Renderer renderer(engines, log);
   log.info(fmt::format("mistletoe-operator {} at {}", MIST_VERSION, client->describe()));
-  mist::operator_::Metrics metrics(MIST_VERSION,
-                                   options.elect || options.sharding ? std::string(kLease) : std::string());
   std::optional<mist::operator_::TraceOptions> tracing;
   // A variable that is meant for another program mustn't stop this one.
   if (auto read = traces_of(options); read.ok())

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "apimachinery/conditions.h"
 #include "apply/plan/give_namespaces.h"
 #include "apply/wait/root_cause.h"
 #include "base/text.h"
@@ -16,6 +17,7 @@
 #include "operator/actors.h"
 #include "operator/evaluations.h"
 #include "operator/late_kinds.h"
+#include "operator/log_fields.h"
 #include "operator/other_version.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
@@ -58,10 +60,7 @@ class Controller::State {
 
   Status run(const Context& context) {
     MIST_TRY_VOID(revisions_.start(context));
-    dependencies_.metrics.watch_queue([this] {
-      const auto [depth, additions] = queue_.state();
-      return QueueState{depth, additions};
-    });
+    dependencies_.metrics.watch_queue(kQueue, [this] { return queue_.state(); });
     dependencies_.metrics.is_ready(true);
     {
       std::vector<std::jthread> workers;
@@ -72,22 +71,26 @@ class Controller::State {
       workers.emplace_back([this, &context] { evaluations_.run_slow(context); });
     }
     dependencies_.metrics.is_ready(false);
-    dependencies_.metrics.watch_queue({});
+    dependencies_.metrics.watch_queue(kQueue, {});
+    dependencies_.metrics.keeps_no_blueprints();
     dependencies_.events.info("stopped");
     return {};
   }
 
  private:
   void work(const Item& item, const Context& context) {
+    const Metrics::Working working(dependencies_.metrics, item.blueprint);
     const SteadyTime began = dependencies_.clock.steady_now();
     const Status done = traced(item, context);
+    count(item);
     if (context.stop().stop_requested()) return;
     dependencies_.metrics.reconciled(item.blueprint, done.ok(), dependencies_.clock.steady_now() - began);
     if (done.ok()) return queue_.succeeded(item);
     const Duration pause = queue_.failed(item);
     dependencies_.events.warn(
         fmt::format("{}: {}; next try in {} ms", label_of(item), done.error().to_line(),
-                    std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
+                    std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()),
+        fields_of(item, Named::Yes));
     queue_.add(item, pause);
   }
 
@@ -103,6 +106,18 @@ class Controller::State {
     return done;
   }
 
+  // For metrics, what the last look found.
+  void count(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    const auto found = memories_.find(item);
+    if (found == memories_.end()) return;
+    Memory& memory = found->second;
+    const std::string& reason = memory.ready_reason();
+    if (memory.counted_reason == reason) return;
+    dependencies_.metrics.instance(item.blueprint, item.instance.first, memory.counted_reason, reason);
+    memory.counted_reason = reason;
+  }
+
   // Whether a node's value flows or the default that stands in for it may depend on an open question.
   static bool has_no_defaults(const blueprint::Blueprint& blueprint) {
     return std::ranges::none_of(blueprint.sequence(), [](const blueprint::SequenceEdge& edge) {
@@ -111,12 +126,6 @@ class Controller::State {
   }
 
   bool is_ours(const Item& item) const { return dependencies_.share.has(item.instance.first); }
-
-  static std::string label_of(const Item& item) {
-    return item.is_blueprint()
-               ? item.blueprint
-               : fmt::format("{} {}/{}", item.blueprint, item.instance.first, item.instance.second);
-  }
 
   // One at a time, so that revisions that take long leave the other workers to the instances.
   Status load(const std::string& blueprint, const Context& context) {
@@ -145,6 +154,10 @@ class Controller::State {
     actors_.looks_as(item, loaded.account);
     Observer& observer = actor->observer;
     Memory& memory = memories_[item];
+    if (memory.ready_reason().empty()) {
+      const Value* const ready = apimachinery::condition_of(*instance, "Ready");
+      memory.is_ready_for(ready == nullptr ? kNoReason : ready->string_at("reason"));
+    }
     const std::string_view stored = instance->string_at({"metadata", "annotations", kRecordAnnotation});
     const auto known = memory.record(stored, instance->string_at({"metadata", "uid"}));
     if (!known.ok()) {
@@ -181,7 +194,7 @@ class Controller::State {
       if (is_ready) {
         lock.unlock();
         MIST_TRY(const Executor::Outcome ahead, timed(item, [&] {
-                   return actor->executor.write_ahead(*instance, plan, memory, label_of(item), span, context);
+                   return actor->executor.write_ahead(*instance, plan, memory, item, span, context);
                  }));
         lock.lock();
         if (ahead.wrote) {
@@ -216,8 +229,8 @@ class Controller::State {
     const std::optional<SteadyTime> rests_until = loaded.answers.next(item.instance, now);
     lock.unlock();
     MIST_TRY(const Executor::Outcome outcome, timed(item, [&] {
-               return actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory,
-                                                label_of(item), span, context);
+               return actor->executor.carry_out(*instances, *instance, blueprint.get(), plan, memory, item,
+                                                span, context);
              }));
     if (outcome.wrote) {
       queue_.keep_place(item);
@@ -282,7 +295,10 @@ class Controller::State {
     loaded.forget(item.instance);
     actors_.forget(item);
     late_kinds_.set(item, {});
-    memories_.erase(item);
+    if (const auto memory = memories_.find(item); memory != memories_.end()) {
+      dependencies_.metrics.instance(item.blueprint, item.instance.first, memory->second.counted_reason, {});
+      memories_.erase(memory);
+    }
     // Its place is free, and nobody else may come to see that.
     if (loaded.answers.waiting()) evaluations_.run(item.blueprint, lock, context);
     return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
@@ -502,6 +518,8 @@ class Controller::State {
     return std::ranges::find(recorded.unaccounted, id) != recorded.unaccounted.end();
   }
 
+  static constexpr const char* kQueue = "operator";
+  static constexpr std::string_view kNoReason = "Unknown";  // no status was written yet
   static constexpr Duration kUnseenPause = std::chrono::seconds(1);
   static constexpr Duration kSlowWrite = std::chrono::seconds(2);
   static constexpr Duration kSlowFor = std::chrono::minutes(1);

@@ -71,7 +71,8 @@ class Crds {
   Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
   Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
                     const Value& live, const Value& wanted, Breaking breaking) const;
-  Status write(const Value& wanted, bool create, kube::Informer& crds, const Context& context);
+  Status write(const std::string& blueprint, const Value& wanted, bool create, kube::Informer& crds,
+               const Context& context);
   std::string owner_of(const std::string& blueprint) const { return ns_ + "/" + blueprint; }
 
   Dependencies dependencies_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "operator/log_fields.h"
 
 namespace mist::operator_ {
 namespace {
@@ -116,8 +117,8 @@ void Evaluations::rest(const std::string& blueprint, const Answers::Question& qu
   if (rest == Duration()) return;
   const auto& [ns, name] = Answers::instance(question);
   events_.warn(fmt::format("{} {}/{}: {}; it is evaluated again in {} s", blueprint, ns, name,
-                           failure.to_line(),
-                           std::chrono::duration_cast<std::chrono::seconds>(rest).count()));
+                           failure.to_line(), std::chrono::duration_cast<std::chrono::seconds>(rest).count()),
+               fields_of({blueprint, {ns, name}}, Named::Yes));
 }
 
 }  // namespace mist::operator_

@@ -15,6 +15,7 @@
 #include "operator/controller.h"
 #include "operator/finalizer.h"
 #include "operator/instance_status.h"
+#include "operator/log_fields.h"
 #include "reconcile/lost_record.h"
 #include "reconcile/ownership.h"
 #include "reconcile/status.h"
@@ -64,6 +65,13 @@ kube::Informer::Echo echo_of(const Value& decided_on, const Value& answer) {
   return asks(decided_on) == asks(answer) ? kube::Informer::Echo::Silent : kube::Informer::Echo::Told;
 }
 
+// Of a status with conditions.
+std::string_view ready_reason(const Value& status) {
+  for (const Value& each : status.find("conditions")->as_array())
+    if (each.string_at("type") == "Ready") return each.string_at("reason");
+  return {};
+}
+
 kube::ObjectRef ref(const kube::Informer& instances, const Value& instance) {
   return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
           std::string(instance.string_at({"metadata", "name"}))};
@@ -83,7 +91,7 @@ Value identity(const Value& object) {
 
 Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const Value& instance,
                                               const blueprint::Blueprint* blueprint, Plan& plan,
-                                              Memory& memory, const std::string& label, const Span& span,
+                                              Memory& memory, const Item& item, const Span& span,
                                               const Context& context) {
   Outcome outcome;
   const bool terminating = apimachinery::is_terminating(instance);
@@ -92,7 +100,7 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
     if (!stored.ok()) {
       // Nothing may be created that no record names; people must learn why.
       plan.record_fault = words_of(stored.error());
-      MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
+      MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, memory, span, context));
       return std::move(stored).error();
     }
     outcome.wrote = *stored;
@@ -100,37 +108,36 @@ Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const V
     memory.keep(plan.record.unaccounted);
   }
   if (plan.accounted) memory.account();
-  MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
-  remove_objects(plan, memory, label, span, context);
+  MIST_TRY_VOID(write_objects(plan, memory, item, outcome, span, context));
+  remove_objects(plan, memory, item, span, context);
   MIST_TRY_VOID(context.check());
   if (terminating && plan.finished && has_finalizer(instance)) {
     if (blueprint == nullptr && reconcile::is_record_in_doubt(instance))
       tell_what_may_be_left(instance, context);
     const Status released = traced(span, "remove finalizer", id_of(instance),
-                                   [&] { return release(instances, instance, context); });
+                                   [&] { return release(instances, instance, item, context); });
     if (released.ok()) return outcome;
     // A status that doesn't fit its CRD any more makes the server refuse every other write.
     if (released.error().kind == ErrorKind::Invalid) {
-      MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
+      MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, memory, span, context));
     }
     return released.error();
   }
   const bool all_well = std::ranges::none_of(
       plan.nodes, [](const NodeReport& each) { return each.state == NodeState::Failed; });
   if (outcome.wrote && all_well && memory.may_defer_status(clock_.steady_now())) return outcome;
-  MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, span, context));
+  MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, memory, span, context));
   memory.status_written();
   return outcome;
 }
 
 Result<Executor::Outcome> Executor::write_ahead(const Value& instance, Plan& plan, Memory& memory,
-                                                const std::string& label, const Span& span,
-                                                const Context& context) {
+                                                const Item& item, const Span& span, const Context& context) {
   Outcome outcome;
   if (apimachinery::is_terminating(instance) || plan.applies.empty() || !is_recorded(instance, plan, memory))
     return outcome;
   memory.keep(plan.record);
-  MIST_TRY_VOID(write_objects(plan, memory, label, outcome, span, context));
+  MIST_TRY_VOID(write_objects(plan, memory, item, outcome, span, context));
   return outcome;
 }
 
@@ -157,7 +164,7 @@ Result<bool> Executor::store(kube::Informer& instances, const Value& instance, c
   return true;
 }
 
-Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& label, Outcome& outcome,
+Status Executor::write_objects(Plan& plan, Memory& memory, const Item& item, Outcome& outcome,
                                const Span& span, const Context& context) {
   return parallel_for(plan.applies.size(), kParallelWrites, [&](std::size_t i) {
     const reconcile::Apply& each = plan.applies[i];
@@ -167,34 +174,36 @@ Status Executor::write_objects(Plan& plan, Memory& memory, const std::string& la
     memory.there(each.id);
     if (!answer.ok()) {
       if (is_only_immutable(answer.error())) memory.refused(each.id, each.hash);
-      fails(plan, memory, label, each.node, each.hash, each.id, answer.error());
+      fails(plan, memory, item, each.node, each.hash, each.id, answer.error());
       return context.check();
     }
     memory.succeeded(each.id, each.hash, clock_.steady_now());
     memory.took(each.id);
     observer_.put(each.id, *answer, apply::server_made(apply::differences(each.object, *answer, kManager)));
     outcome.wrote = true;
-    events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()));
+    events_.info(fmt::format("{} {}", each.create ? "created" : "changed", each.id.display()),
+                 fields_of(item, Named::No, each.id));
     return Status();
   });
 }
 
-void Executor::remove_objects(Plan& plan, Memory& memory, const std::string& label, const Span& span,
+void Executor::remove_objects(Plan& plan, Memory& memory, const Item& item, const Span& span,
                               const Context& context) {
   for (const reconcile::Delete& each : plan.deletes) {
     const std::string& node = each.what.node;
     const ObjectId& id = each.what.id;
     if (is_held(plan, memory, node, id, each.input)) continue;
-    if (const Status gone = traced(span, "delete", id, [&] { return remove(each, context); }); !gone.ok())
-      fails(plan, memory, label, node, each.input, id, gone.error());
+    if (const Status gone = traced(span, "delete", id, [&] { return remove(each, item, context); });
+        !gone.ok())
+      fails(plan, memory, item, node, each.input, id, gone.error());
     else
       memory.succeeded(id, each.input, clock_.steady_now());
   }
   for (const reconcile::Release& each : plan.releases) {
     if (is_held(plan, memory, each.node, each.id, {})) continue;
-    if (const Status gone = traced(span, "let go", each.id, [&] { return let_go(each, context); });
+    if (const Status gone = traced(span, "let go", each.id, [&] { return let_go(each, item, context); });
         !gone.ok())
-      fails(plan, memory, label, each.node, {}, each.id, gone.error());
+      fails(plan, memory, item, each.node, {}, each.id, gone.error());
     else
       memory.changed(each.id);
   }
@@ -208,13 +217,14 @@ bool Executor::is_held(Plan& plan, const Memory& memory, const std::string& node
   return why.has_value();
 }
 
-void Executor::fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
+void Executor::fails(Plan& plan, Memory& memory, const Item& item, const std::string& node,
                      const std::string& input, const ObjectId& id, const Error& failure) {
   const std::string words = words_of(failure);
   report_on(plan, node, id).fails(id, words);
   const Duration pause = memory.failed(id, input, words, clock_.steady_now());
-  events_.warn(fmt::format("{}: {}: {}; next try in {} ms", label, id.display(), failure.to_line(),
-                           std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()));
+  events_.warn(fmt::format("{}: {}: {}; next try in {} ms", label_of(item), id.display(), failure.to_line(),
+                           std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()),
+               fields_of(item, Named::Yes, id));
 }
 
 Result<Value> Executor::write(const reconcile::Apply& each, const Context& context) const {
@@ -275,16 +285,16 @@ Result<kube::ObjectRef> Executor::served(const ObjectId& id, const Context& cont
   return kube::ObjectRef{*std::move(resource), id.ns, id.name};
 }
 
-Status Executor::remove(const reconcile::Delete& each, const Context& context) const {
+Status Executor::remove(const reconcile::Delete& each, const Item& item, const Context& context) const {
   MIST_TRY(const kube::ObjectRef ref, served(each.what.id, context));
   const auto gone = client_.remove(ref, {.uid = each.uid}, context);
   // The watch had not told yet that it is gone.
   if (!gone.ok()) return gone.error().kind == ErrorKind::NotFound ? Status() : gone.error();
-  events_.info(fmt::format("deleted {}", each.what.id.display()));
+  events_.info(fmt::format("deleted {}", each.what.id.display()), fields_of(item, Named::No, each.what.id));
   return {};
 }
 
-Status Executor::let_go(const reconcile::Release& each, const Context& context) {
+Status Executor::let_go(const reconcile::Release& each, const Item& item, const Context& context) {
   MIST_TRY(const kube::ObjectRef ref, served(each.id, context));
   Value left = each.live;
   if (each.what == reconcile::Release::What::Finalizer)
@@ -295,7 +305,7 @@ Status Executor::let_go(const reconcile::Release& each, const Context& context) 
   apply::pin(patch, each.live);
   auto answer = client_.merge_patch(ref, patch, context);
   if (!answer.ok() && answer.error().kind != ErrorKind::NotFound) return std::move(answer).error();
-  events_.info(fmt::format("let go of {}", each.id.display()));
+  events_.info(fmt::format("let go of {}", each.id.display()), fields_of(item, Named::No, each.id));
   return {};
 }
 
@@ -322,19 +332,25 @@ void Executor::tell_what_may_be_left(const Value& instance, const Context& conte
       context);
 }
 
-Status Executor::release(kube::Informer& instances, const Value& instance, const Context& context) const {
+Status Executor::release(kube::Informer& instances, const Value& instance, const Item& item,
+                         const Context& context) const {
   MIST_TRY_VOID(
       remove_finalizer(client_, ref(instances, instance), identity(instance), kRecordAnnotation, context)
           .in("while the finalizer was removed"));
-  events_.info(fmt::format("{} is torn down", id_of(instance).display()));
+  events_.info(fmt::format("{} is torn down", id_of(instance).display()),
+               fields_of(item, Named::No, id_of(instance)));
   return {};
 }
 
 Status Executor::write_status(kube::Informer& instances, const Value& instance,
-                              const blueprint::Blueprint* blueprint, const Plan& plan, const Span& span,
-                              const Context& context) const {
+                              const blueprint::Blueprint* blueprint, const Plan& plan, Memory& memory,
+                              const Span& span, const Context& context) const {
   const auto put = [&](const Plan& told) -> Status {
     Value status = reconcile::status_of(told, instance, format_time(clock_.now()));
+    {
+      const std::lock_guard lock(asking_);
+      memory.is_ready_for(ready_reason(status));
+    }
     // Where the status is a field like others, writing it makes a new generation, and that one a new status.
     if (!instances.resource().has_status)
       for (Value& condition : status.find("conditions")->as_array()) condition.erase("observedGeneration");

@@ -31,18 +31,18 @@ class Executor {
 
   /// `instances`: the informer that has it. `blueprint`: null if it is gone. `memory`: of it; learns what
   /// failed. `wrote`: something was written that the next decision depends on. The record is stored if the
-  /// stored one doesn't say as much; the status isn't, for a moment, after such writes. `span` gets a child
-  /// for each request. Errors: of the
-  /// record, the status, the context; what fails for a node is in `plan` and `memory`, and is logged.
+  /// stored one doesn't say as much; the status isn't, for a moment, after such writes. `item` is what the
+  /// log says; `span` gets a child for each request. Errors: of the record, the status, the context; what
+  /// fails for a node is in `plan` and `memory`, and is logged.
   struct Outcome {
     bool wrote = false;
   };
   Result<Outcome> carry_out(kube::Informer& instances, const Value& instance,
                             const blueprint::Blueprint* blueprint, Plan& plan, Memory& memory,
-                            const std::string& label, const Span& span, const Context& context);
+                            const Item& item, const Span& span, const Context& context);
   /// Of a plan for which something is still being evaluated, as if that had failed: writes its objects if
   /// nothing has to be recorded before, and nothing else. `wrote`: it did.
-  Result<Outcome> write_ahead(const Value& instance, Plan& plan, Memory& memory, const std::string& label,
+  Result<Outcome> write_ahead(const Value& instance, Plan& plan, Memory& memory, const Item& item,
                               const Span& span, const Context& context);
 
  private:
@@ -51,24 +51,24 @@ class Executor {
   Result<bool> empty(const kube::ObjectRef& ref, const reconcile::Apply& each, const Value& there,
                      const Context& context) const;
   Result<kube::ObjectRef> served(const ObjectId& id, const Context& context) const;
-  Status remove(const reconcile::Delete& each, const Context& context) const;
-  Status let_go(const reconcile::Release& each, const Context& context);
+  Status remove(const reconcile::Delete& each, const Item& item, const Context& context) const;
+  Status let_go(const reconcile::Release& each, const Item& item, const Context& context);
   Result<bool> store(kube::Informer& instances, const Value& instance, const Plan& plan, Memory& memory,
                      const Span& span, const Context& context) const;
-  Status write_objects(Plan& plan, Memory& memory, const std::string& label, Outcome& outcome,
-                       const Span& span, const Context& context);
+  Status write_objects(Plan& plan, Memory& memory, const Item& item, Outcome& outcome, const Span& span,
+                       const Context& context);
   Status claim(kube::Informer& instances, const Value& instance, const std::string& record,
                const Context& context) const;
   void tell_what_may_be_left(const Value& instance, const Context& context);
-  Status release(kube::Informer& instances, const Value& instance, const Context& context) const;
+  Status release(kube::Informer& instances, const Value& instance, const Item& item,
+                 const Context& context) const;
   Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
-                      const Plan& plan, const Span& span, const Context& context) const;
-  void remove_objects(Plan& plan, Memory& memory, const std::string& label, const Span& span,
-                      const Context& context);
+                      const Plan& plan, Memory& memory, const Span& span, const Context& context) const;
+  void remove_objects(Plan& plan, Memory& memory, const Item& item, const Span& span, const Context& context);
   bool is_held(Plan& plan, const Memory& memory, const std::string& node, const ObjectId& id,
                const std::string& input) const;
-  void fails(Plan& plan, Memory& memory, const std::string& label, const std::string& node,
-             const std::string& input, const ObjectId& id, const Error& failure);
+  void fails(Plan& plan, Memory& memory, const Item& item, const std::string& node, const std::string& input,
+             const ObjectId& id, const Error& failure);
 
   kube::Client& client_;
   Clock& clock_;

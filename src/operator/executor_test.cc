@@ -18,7 +18,7 @@ class ExecutorTest : public ::testing::Test {
     Plan plan;
     plan.applies.push_back({.node = "a", .id = kObject, .object = object_, .hash = "h1"});
     plan.nodes.emplace_back().node = "a";
-    const auto done = executor_.write_ahead(Value::object(), plan, memory_, "app", Span(), Context());
+    const auto done = executor_.write_ahead(Value::object(), plan, memory_, kItem, Span(), Context());
     EXPECT_TRUE(done.ok()) << done.error().to_line();
   }
   void refuse(const std::string& words, const std::vector<kube::ApiFailure::Cause>& causes) {
@@ -29,6 +29,7 @@ class ExecutorTest : public ::testing::Test {
   }
 
   const ObjectId kObject{"v1", "ConfigMap", "default", "a"};
+  const Item kItem{"app", {"shop", "web"}};
   const Value object_ =
       Value::object({{"apiVersion", "v1"},
                      {"kind", "ConfigMap"},
@@ -50,6 +51,18 @@ TEST_F(ExecutorTest, RemembersThatAnObjectCannotBeChangedInPlaceUntilItIsWritten
   cluster_.set_before(nullptr);
   write();
   EXPECT_FALSE(memory_.immutable(kObject, "h1"));
+}
+
+TEST_F(ExecutorTest, LogsWhoseObjectItWrites) {
+  write();
+  ASSERT_EQ(events_.messages.size(), 1u);
+  EXPECT_EQ(events_.messages[0], "changed ConfigMap default/a");
+  EXPECT_EQ(events_.fields[0], (MessageFields{{"blueprint", "app", false},
+                                              {"namespace", "shop", false},
+                                              {"instance", "web", false},
+                                              {"object", "ConfigMap default/a"},
+                                              {"kind", "ConfigMap"},
+                                              {"name", "a"}}));
 }
 
 TEST_F(ExecutorTest, AnObjectThatWouldBeRefusedAnewIsNotToBeReplaced) {

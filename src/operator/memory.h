@@ -85,6 +85,12 @@ class Memory {
   }
   void status_written() { deferred_since_.reset(); }
 
+  /// The reason of its condition Ready, as the status has it or is about to; empty: nothing is known yet.
+  const std::string& ready_reason() const { return ready_reason_; }
+  void is_ready_for(std::string_view reason) { ready_reason_ = reason; }
+  /// As which metrics count it.
+  std::string counted_reason;
+
   Troubles troubles;
 
   /// When something that is held or frozen now no longer is.
@@ -114,6 +120,7 @@ class Memory {
   std::map<ObjectId, std::string> immutable_;
   std::map<std::string, Flips> flips_;
   std::string uid_;  // of the instance
+  std::string ready_reason_;
   std::optional<std::string> stored_, damaged_;
   Record stored_record_, record_;
   std::set<ObjectId> gone_;

@@ -1,13 +1,13 @@
 #include "operator/metrics.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <memory>
+#include <iterator>
 #include <utility>
+
+#include "operator/process_use.h"
 
 namespace mist::operator_ {
 namespace {
@@ -26,26 +26,133 @@ void begin(std::string& text, std::string_view name, std::string_view type, std:
   fmt::format_to(std::back_inserter(text), "# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
 }
 
-// Of /proc/self/statm; 0: it can't be read.
-std::uint64_t resident_bytes() {
-  unsigned long long size = 0, resident = 0;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/statm", "re"),
-                                                             &std::fclose);
-  if (!file || std::fscanf(file.get(), "%llu %llu", &size, &resident) != 2) return 0;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+// A histogram's lines. `label`: "controller=\"app\"".
+template <std::size_t N>
+void add_histogram(std::string& out, std::string_view name, const std::string& label,
+                   const std::array<double, N>& bounds, const std::array<std::uint64_t, N + 1>& buckets,
+                   double seconds) {
+  const auto to = std::back_inserter(out);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    sum += buckets[i];
+    fmt::format_to(to, "{}_bucket{{{},le=\"{}\"}} {}\n", name, label, bounds[i], sum);
+  }
+  sum += buckets.back();
+  fmt::format_to(to,
+                 "{0}_bucket{{{1},le=\"+Inf\"}} {2}\n"
+                 "{0}_sum{{{1}}} {3}\n"
+                 "{0}_count{{{1}}} {2}\n",
+                 name, label, sum, seconds);
+}
+
+void add_queues(std::string& out, const std::map<std::string, QueueState>& queues) {
+  if (queues.empty()) return;
+  const auto to = std::back_inserter(out);
+  const auto each = [&](std::string_view metric, auto QueueState::* number) {
+    for (const auto& [name, state] : queues)
+      fmt::format_to(to, "{}{{name={}}} {}\n", metric, label_value(name), state.*number);
+  };
+  begin(out, "workqueue_depth", "gauge", "Current depth of workqueue");
+  each("workqueue_depth", &QueueState::depth);
+  begin(out, "workqueue_adds_total", "counter", "Total number of adds handled by workqueue");
+  each("workqueue_adds_total", &QueueState::additions);
+  begin(out, "workqueue_retries_total", "counter", "Total number of retries handled by workqueue");
+  each("workqueue_retries_total", &QueueState::retries);
+  begin(out, "workqueue_queue_duration_seconds", "histogram",
+        "How long in seconds an item stays in workqueue before being requested");
+  for (const auto& [name, state] : queues)
+    add_histogram(out, "workqueue_queue_duration_seconds", "name=" + label_value(name), QueueWaits::kBuckets,
+                  state.waits.buckets, state.waits.seconds);
+}
+
+// One item moves from a reason to another; empty ones aren't counted.
+void move(std::map<std::string, std::size_t, std::less<>>& counts, std::string_view before,
+          std::string_view now) {
+  if (const auto old = counts.find(before); !before.empty() && old != counts.end() && --old->second == 0)
+    counts.erase(old);
+  if (!now.empty()) ++counts[std::string(now)];
+}
+
+void add_process(std::string& out) {
+  const auto to = std::back_inserter(out);
+  const ProcessUse use = own_use();
+  begin(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds");
+  fmt::format_to(to, "process_cpu_seconds_total {}\n", use.cpu_seconds);
+  begin(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes");
+  fmt::format_to(to, "process_resident_memory_bytes {}\n", use.resident_bytes);
+  begin(out, "process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds");
+  fmt::format_to(to, "process_start_time_seconds {:.2f}\n", use.start_seconds);
 }
 
 }  // namespace
 
-void Metrics::reconciled(std::string_view controller, bool ok, Duration took) {
+Metrics::Controller& Metrics::controller(std::string_view name) {
+  auto found = controllers_.find(name);
+  if (found == controllers_.end()) found = controllers_.emplace(std::string(name), Controller()).first;
+  return found->second;
+}
+
+void Metrics::reconciled(std::string_view controller_name, bool ok, Duration took) {
   const double seconds = std::chrono::duration<double>(took).count();
   const std::lock_guard lock(mutex_);
-  auto found = controllers_.find(controller);
-  if (found == controllers_.end()) found = controllers_.emplace(std::string(controller), Controller()).first;
-  Controller& counts = found->second;
+  Controller& counts = controller(controller_name);
   ++(ok ? counts.succeeded : counts.failed);
   counts.seconds += seconds;
   ++counts.buckets[static_cast<std::size_t>(std::ranges::lower_bound(kBuckets, seconds) - kBuckets.begin())];
+}
+
+Metrics::Working::Working(Metrics& metrics, std::string_view controller)
+    : metrics_(metrics), controller_(controller) {
+  const std::lock_guard lock(metrics_.mutex_);
+  ++metrics_.controller(controller_).active;
+}
+
+Metrics::Working::~Working() {
+  const std::lock_guard lock(metrics_.mutex_);
+  --metrics_.controller(controller_).active;
+}
+
+void Metrics::sends_to(std::string host) {
+  const std::lock_guard lock(mutex_);
+  host_ = std::move(host);
+}
+
+void Metrics::requested(std::string_view method, int status) {
+  const std::lock_guard lock(mutex_);
+  ++requests_[{std::string(method), status}];
+}
+
+void Metrics::instance(std::string_view blueprint, std::string_view ns, std::string_view before,
+                       std::string_view now) {
+  const std::lock_guard lock(mutex_);
+  auto& of_blueprint = instances_[std::string(blueprint)];
+  Counts& counts = of_blueprint[std::string(ns)];
+  move(counts, before, now);
+  if (counts.empty()) of_blueprint.erase(std::string(ns));
+}
+
+void Metrics::release(std::string_view before, std::string_view now) {
+  const std::lock_guard lock(mutex_);
+  move(releases_, before, now);
+}
+
+void Metrics::rejected(const std::string& blueprint, std::optional<bool> now) {
+  const std::lock_guard lock(mutex_);
+  if (now)
+    rejected_[blueprint] = *now;
+  else
+    rejected_.erase(blueprint);
+}
+
+void Metrics::keeps_no_blueprints() {
+  const std::lock_guard lock(mutex_);
+  instances_.clear();
+  rejected_.clear();
+}
+
+void Metrics::keeps_no_releases() {
+  const std::lock_guard lock(mutex_);
+  releases_.clear();
 }
 
 void Metrics::lacks(std::string what) {
@@ -58,20 +165,21 @@ std::string Metrics::lacking() const {
   return lacking_;
 }
 
-void Metrics::watch_queue(std::function<QueueState()> queue) {
-  const std::lock_guard lock(mutex_);
-  queue_ = std::move(queue);
+void Metrics::watch_queue(const std::string& name, std::function<QueueState()> queue) {
+  const std::lock_guard lock(asking_);
+  if (queue)
+    queues_[name] = std::move(queue);
+  else
+    queues_.erase(name);
 }
 
 void Metrics::watch_traces(std::function<std::uint64_t()> dropped) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(asking_);
   dropped_spans_ = std::move(dropped);
 }
 
-std::string Metrics::text() const {
-  std::string out;
+void Metrics::add_controllers(std::string& out) const {
   const auto to = std::back_inserter(out);
-  const std::lock_guard lock(mutex_);
   begin(out, "controller_runtime_reconcile_total", "counter",
         "Total number of reconciliations per controller");
   for (const auto& [name, counts] : controllers_)
@@ -86,28 +194,64 @@ std::string Metrics::text() const {
                    counts.failed);
   begin(out, "controller_runtime_reconcile_time_seconds", "histogram",
         "Length of time per reconciliation per controller");
-  for (const auto& [name, counts] : controllers_) {
-    const std::string label = label_value(name);
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < kBuckets.size(); ++i) {
-      sum += counts.buckets[i];
-      fmt::format_to(to, "controller_runtime_reconcile_time_seconds_bucket{{controller={},le=\"{}\"}} {}\n",
-                     label, kBuckets[i], sum);
+  for (const auto& [name, counts] : controllers_)
+    add_histogram(out, "controller_runtime_reconcile_time_seconds", "controller=" + label_value(name),
+                  kBuckets, counts.buckets, counts.seconds);
+  begin(out, "controller_runtime_active_workers", "gauge", "Number of currently used workers per controller");
+  for (const auto& [name, counts] : controllers_)
+    fmt::format_to(to, "controller_runtime_active_workers{{controller={}}} {}\n", label_value(name),
+                   counts.active);
+}
+
+void Metrics::add_requests(std::string& out) const {
+  begin(out, "rest_client_requests_total", "counter",
+        "Number of HTTP requests, partitioned by status code, method, and host");
+  for (const auto& [key, count] : requests_)
+    fmt::format_to(std::back_inserter(out), "rest_client_requests_total{{code={},host={},method={}}} {}\n",
+                   label_value(key.second == 0 ? "<error>" : std::to_string(key.second)), label_value(host_),
+                   label_value(key.first), count);
+}
+
+void Metrics::add_kept(std::string& out) const {
+  const auto to = std::back_inserter(out);
+  begin(out, "mistletoe_instances", "gauge",
+        "Instances of blueprints by the reason of their condition Ready");
+  for (const auto& [blueprint, by_namespace] : instances_) {
+    const auto add = [&](std::string_view ns, const Counts& counts) {
+      for (const auto& [reason, count] : counts)
+        fmt::format_to(to, "mistletoe_instances{{blueprint={},namespace={},reason={}}} {}\n",
+                       label_value(blueprint), label_value(ns), label_value(reason), count);
+    };
+    Counts together;
+    for (const auto& [ns, counts] : by_namespace) {
+      if (by_namespace.size() <= kMostNamespaces) add(ns, counts);
+      for (const auto& [reason, count] : counts) together[reason] += count;
     }
-    sum += counts.buckets.back();
-    fmt::format_to(to,
-                   "controller_runtime_reconcile_time_seconds_bucket{{controller={0},le=\"+Inf\"}} {1}\n"
-                   "controller_runtime_reconcile_time_seconds_sum{{controller={0}}} {2}\n"
-                   "controller_runtime_reconcile_time_seconds_count{{controller={0}}} {1}\n",
-                   label, sum, counts.seconds);
+    if (by_namespace.size() > kMostNamespaces) add("", together);
   }
-  if (queue_) {
-    const QueueState queue = queue_();
-    begin(out, "workqueue_depth", "gauge", "Current depth of workqueue");
-    fmt::format_to(to, "workqueue_depth{{name=\"operator\"}} {}\n", queue.depth);
-    begin(out, "workqueue_adds_total", "counter", "Total number of adds handled by workqueue");
-    fmt::format_to(to, "workqueue_adds_total{{name=\"operator\"}} {}\n", queue.additions);
+  begin(out, "mistletoe_blueprint_rejected", "gauge",
+        "1 while the revision of the blueprint in its ConfigMap is rejected");
+  for (const auto& [name, is_rejected] : rejected_)
+    fmt::format_to(to, "mistletoe_blueprint_rejected{{blueprint={}}} {}\n", label_value(name),
+                   is_rejected ? 1 : 0);
+  begin(out, "mistletoe_releases", "gauge", "Releases by the reason of their condition Ready");
+  for (const auto& [reason, count] : releases_)
+    fmt::format_to(to, "mistletoe_releases{{reason={}}} {}\n", label_value(reason), count);
+}
+
+std::string Metrics::text() const {
+  std::string out;
+  const auto to = std::back_inserter(out);
+  {
+    const std::lock_guard lock(mutex_);
+    add_controllers(out);
+    add_requests(out);
+    add_kept(out);
   }
+  const std::lock_guard lock(asking_);
+  std::map<std::string, QueueState> queues;
+  for (const auto& [name, state] : queues_) queues.emplace(name, state());
+  add_queues(out, queues);
   if (!lease_.empty()) {
     begin(out, "leader_election_master_status", "gauge",
           "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
@@ -124,8 +268,7 @@ std::string Metrics::text() const {
           "Trace spans dropped before a collector accepted them");
     fmt::format_to(to, "mistletoe_trace_spans_dropped_total {}\n", dropped_spans_());
   }
-  begin(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes");
-  fmt::format_to(to, "process_resident_memory_bytes {}\n", resident_bytes());
+  add_process(out);
   begin(out, "mistletoe_build_info", "gauge", "The version of mistletoe-operator");
   fmt::format_to(to, "mistletoe_build_info{{version={}}} 1\n", label_value(version_));
   return out;

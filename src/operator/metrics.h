@@ -8,18 +8,15 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
+#include "operator/queue_state.h"
 
 namespace mist::operator_ {
-
-/// The length of the queue, and how often something was added.
-struct QueueState {
-  std::size_t depth = 0;
-  std::uint64_t additions = 0;
-};
 
 class Metrics {
  public:
@@ -29,6 +26,22 @@ class Metrics {
 
   /// One look at an instance or a blueprint; `controller` is the blueprint's name.
   void reconciled(std::string_view controller, bool ok, Duration took);
+  /// A worker is busy with it as long as this lives.
+  class Working {
+   public:
+    Working(Metrics& metrics, std::string_view controller);
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+    ~Working();
+
+   private:
+    Metrics& metrics_;
+    const std::string controller_;
+  };
+  /// "10.0.0.1:6443", to which requests are sent.
+  void sends_to(std::string host);
+  /// One exchange with it, each repeat by itself; `status` 0: there was no answer.
+  void requested(std::string_view method, int status);
   void leads(bool now) { leads_ = now; }
   /// How many of the slots of namespaces are this replica's; shown from then on.
   void shares(std::size_t slots, bool is_first) {
@@ -42,8 +55,22 @@ class Metrics {
   /// Names a missing part without which the program can't work, and the remedy; empty: nothing is missing.
   void lacks(std::string what);
   std::string lacking() const;
-  /// Asked at each text(); empty ends that.
-  void watch_queue(std::function<QueueState()> queue);
+  /// An instance has another reason of its condition Ready. Empty: it wasn't there before, or is gone.
+  void instance(std::string_view blueprint, std::string_view ns, std::string_view before,
+                std::string_view now);
+  /// The same for a Release.
+  void release(std::string_view before, std::string_view now);
+  /// Whether the revision of a blueprint that its ConfigMap has is rejected; nullopt: it is gone.
+  void rejected(const std::string& blueprint, std::optional<bool> now);
+  /// Nobody keeps any more what the three said.
+  void keeps_no_blueprints();
+  void keeps_no_releases();
+  /// The instances of a blueprint in more namespaces than this are shown without them, so that the number of
+  /// time series stays bounded.
+  static constexpr std::size_t kMostNamespaces = 100;
+
+  /// Asked at each text(); empty ends that: once this returns, nobody asks any more. `name`: of the queue.
+  void watch_queue(const std::string& name, std::function<QueueState()> queue);
 
   /// Spans of traces that nobody took; asked at each text().
   void watch_traces(std::function<std::uint64_t()> dropped);
@@ -59,19 +86,32 @@ class Metrics {
                                        1.75,  2.0,  2.5,   3.0,  3.5,  4.0,  4.5,  5.0,  6.0,  7.0,
                                        8.0,   9.0,  10.0,  15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0};
   struct Controller {
+    int active = 0;  // workers
     std::uint64_t succeeded = 0, failed = 0;
     std::array<std::uint64_t, kBuckets.size() + 1> buckets{};  // the last: longer than all
     double seconds = 0;
   };
 
+  using Counts = std::map<std::string, std::size_t, std::less<>>;
+  // With mutex_.
+  Controller& controller(std::string_view name);
+  void add_controllers(std::string& out) const;
+  void add_requests(std::string& out) const;
+  void add_kept(std::string& out) const;
+
   const std::string version_, lease_;
   std::atomic<bool> leads_ = false, ready_ = false, stays_ready_ = false;
   std::atomic<std::int64_t> slots_ = -1;
-  mutable std::mutex mutex_;  // of what follows
-  std::map<std::string, Controller, std::less<>> controllers_;
-  std::string lacking_;
-  std::function<QueueState()> queue_;
+  mutable std::mutex asking_;  // of what follows, while it is called too
+  std::map<std::string, std::function<QueueState()>> queues_;
   std::function<std::uint64_t()> dropped_spans_;
+  mutable std::mutex mutex_;  // of what follows; nobody takes another one meanwhile
+  std::map<std::string, Controller, std::less<>> controllers_;
+  std::map<std::pair<std::string, int>, std::uint64_t> requests_;   // by method and status
+  std::map<std::string, std::map<std::string, Counts>> instances_;  // by blueprint, namespace, reason
+  std::map<std::string, bool> rejected_;                            // by blueprint
+  Counts releases_;                                                 // by reason
+  std::string host_, lacking_;
 };
 
 }  // namespace mist::operator_

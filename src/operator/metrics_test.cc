@@ -14,7 +14,21 @@ TEST(Metrics, AreWhatPrometheusReads) {
   metrics.reconciled("app", true, std::chrono::milliseconds(7));
   metrics.reconciled("app", false, std::chrono::seconds(61));
   metrics.reconciled("a\"b", true, Duration::zero());
-  metrics.watch_queue([] { return QueueState{3, 17}; });
+  metrics.watch_queue("operator", [] {
+    QueueState state{.depth = 3, .additions = 17, .retries = 2};
+    state.waits.add(std::chrono::milliseconds(50));
+    state.waits.add(std::chrono::seconds(5000));
+    return state;
+  });
+  metrics.watch_queue("releases", [] { return QueueState{.depth = 1}; });
+  metrics.sends_to("10.0.0.1:6443");
+  metrics.requested("GET", 200);
+  metrics.requested("GET", 200);
+  metrics.requested("PATCH", 0);
+  const Metrics::Working busy(metrics, "app");
+  {
+    const Metrics::Working done(metrics, "app");
+  }
   metrics.leads(true);
   const std::string text = metrics.text();
   for (const char* line : {
@@ -31,19 +45,85 @@ TEST(Metrics, AreWhatPrometheusReads) {
            "controller_runtime_reconcile_errors_total{controller=\"a\\\"b\"} 0\n",
            "workqueue_depth{name=\"operator\"} 3\n",
            "workqueue_adds_total{name=\"operator\"} 17\n",
+           "workqueue_retries_total{name=\"operator\"} 2\n",
+           "# TYPE workqueue_queue_duration_seconds histogram\n",
+           "workqueue_queue_duration_seconds_bucket{name=\"operator\",le=\"1e-08\"} 0\n",
+           "workqueue_queue_duration_seconds_bucket{name=\"operator\",le=\"0.01\"} 0\n",
+           "workqueue_queue_duration_seconds_bucket{name=\"operator\",le=\"0.1\"} 1\n",
+           "workqueue_queue_duration_seconds_bucket{name=\"operator\",le=\"1000\"} 1\n",
+           "workqueue_queue_duration_seconds_bucket{name=\"operator\",le=\"+Inf\"} 2\n",
+           "workqueue_queue_duration_seconds_sum{name=\"operator\"} 5000.05\n",
+           "workqueue_queue_duration_seconds_count{name=\"operator\"} 2\n",
+           "workqueue_depth{name=\"releases\"} 1\n",
+           "rest_client_requests_total{code=\"200\",host=\"10.0.0.1:6443\",method=\"GET\"} 2\n",
+           "rest_client_requests_total{code=\"<error>\",host=\"10.0.0.1:6443\",method=\"PATCH\"} 1\n",
+           "controller_runtime_active_workers{controller=\"app\"} 1\n",
+           "controller_runtime_active_workers{controller=\"a\\\"b\"} 0\n",
+           "# TYPE process_cpu_seconds_total counter\n",
            "leader_election_master_status{name=\"operator\"} 1\n",
            "mistletoe_build_info{version=\"1.2.3\"} 1\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_THAT(text, Not(HasSubstr("process_resident_memory_bytes 0\n")));
+  EXPECT_THAT(text, Not(HasSubstr("process_start_time_seconds 0.00\n")));
+}
+
+TEST(Metrics, CountWhatIsNotReadyByItsReason) {
+  Metrics metrics("1.2.3");
+  for (int i = 0; i < 4; ++i) metrics.instance("app", "shop", "", "Waiting");
+  metrics.instance("app", "shop", "Waiting", "Failed");
+  metrics.instance("app", "shop", "Waiting", "Ready");
+  metrics.instance("app", "shop", "Waiting", "Ready");
+  metrics.instance("app", "shop", "Waiting", "");
+  metrics.instance("db", "", "", "Waiting");
+  metrics.rejected("app", false);
+  metrics.rejected("db", true);
+  metrics.rejected("gone", true);
+  metrics.rejected("gone", std::nullopt);
+  metrics.release("", "Deployed");
+  metrics.release("Deployed", "UpgradeFailed");
+  metrics.release("", "Deployed");
+  const std::string text = metrics.text();
+  for (const char* line :
+       {"# TYPE mistletoe_instances gauge\n",
+        "mistletoe_instances{blueprint=\"app\",namespace=\"shop\",reason=\"Ready\"} 2\n",
+        "mistletoe_instances{blueprint=\"app\",namespace=\"shop\",reason=\"Failed\"} 1\n",
+        "mistletoe_instances{blueprint=\"db\",namespace=\"\",reason=\"Waiting\"} 1\n",
+        "mistletoe_blueprint_rejected{blueprint=\"app\"} 0\n",
+        "mistletoe_blueprint_rejected{blueprint=\"db\"} 1\n", "mistletoe_releases{reason=\"Deployed\"} 1\n",
+        "mistletoe_releases{reason=\"UpgradeFailed\"} 1\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("namespace=\"shop\",reason=\"Waiting\"")));
+  EXPECT_THAT(text, Not(HasSubstr("gone")));
+  metrics.keeps_no_blueprints();
+  metrics.keeps_no_releases();
+  EXPECT_THAT(metrics.text(),
+              Not(::testing::ContainsRegex("mistletoe_(instances|blueprint_rejected|releases)[{]")));
+}
+
+TEST(Metrics, DoNotGrowWithNamespaces) {
+  Metrics metrics("1.2.3");
+  const auto add = [&](std::size_t i) {
+    metrics.instance("many", "ns" + std::to_string(i), "", i == 0 ? "Failed" : "Ready");
+  };
+  for (std::size_t i = 0; i < Metrics::kMostNamespaces; ++i) add(i);
+  metrics.instance("few", "ns0", "", "Ready");
+  EXPECT_THAT(metrics.text(), HasSubstr("{blueprint=\"many\",namespace=\"ns1\",reason=\"Ready\"} 1\n"));
+  add(Metrics::kMostNamespaces);
+  const std::string text = metrics.text();
+  EXPECT_THAT(text, HasSubstr("{blueprint=\"many\",namespace=\"\",reason=\"Failed\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{blueprint=\"many\",namespace=\"\",reason=\"Ready\"} 100\n"));
+  EXPECT_THAT(text, HasSubstr("{blueprint=\"few\",namespace=\"ns0\",reason=\"Ready\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("namespace=\"ns1\"")));
 }
 
 TEST(Metrics, SayNothingOfWhatIsNotThere) {
   Metrics metrics("1.2.3");
-  metrics.watch_queue({});
+  metrics.watch_queue("operator", [] { return QueueState(); });
+  metrics.watch_queue("operator", {});
   const std::string text = metrics.text();
   EXPECT_THAT(text, Not(HasSubstr("controller=\"app\"")));
-  EXPECT_THAT(text, Not(HasSubstr("workqueue_depth{")));
+  EXPECT_THAT(text, Not(HasSubstr("workqueue_")));
   EXPECT_THAT(text, Not(HasSubstr("leader_election")));
 }
 

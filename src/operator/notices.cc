@@ -4,6 +4,7 @@
 
 #include "base/cut_text.h"
 #include "base/text.h"
+#include "operator/log_fields.h"
 #include "operator/words.h"
 
 namespace mist::operator_ {
@@ -68,8 +69,9 @@ void Notices::tell(const Value& about, bool warning, std::string_view reason, st
        {"count", 1}});
   const kube::ResourceInfo events{{"", "v1", "Event"}, "events", true, {}};
   if (const auto made = client_.create(events, place, event, context); !made.ok())
-    events_.debug(fmt::format("an Event about {} can't be written: {}", id_of(about).display(),
-                              made.error().to_line()));
+    events_.debug(
+        fmt::format("an Event about {} can't be written: {}", id_of(about).display(), made.error().to_line()),
+        fields_of(id_of(about)));
 }
 
 }  // namespace mist::operator_

@@ -40,7 +40,10 @@ blueprints, docs/release-resource.md the custom resource Release.
                       of these only those with matching labels (team=a,env!=dev)
   --release-workers N look at that many Releases at once, of one namespace a quarter (16)
   --workers N         write to that many instances of blueprints at once (8)
-  --log-format F      text, or json: an object with time, level and msg in each line
+  --limit-memory MIB  memory that evaluating a blueprint or rendering a package may use, as in mistctl (512; a
+                      package that is a module 256)
+  --limit-time TIME   processor time that one of these may use, as in mistctl (60s; a module 10s)
+  --log-format F      text, or json: an object with time, level, msg and what it is about in each line
   -v, --verbose       say more
   --crds              print the CustomResourceDefinition of Release, for kubectl apply -f -
   --version           print the version
@@ -63,6 +66,8 @@ constexpr TextOption kTexts[] = {
     {"--release-selector", "releaseSelector", &Options::release_selector},
     {"--release-workers", "releaseWorkers", &Options::release_workers},
     {"--workers", "workers", &Options::workers},
+    {"--limit-memory", "limitMemory", &Options::memory_limit},
+    {"--limit-time", "limitTime", &Options::time_limit},
     {"--log-format", "logFormat", &Options::log_format},
 };
 
@@ -83,6 +88,7 @@ constexpr std::string_view kConfigFlag = "--config";
 constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 20;
 constexpr std::chrono::seconds kShortestTerm{3};
 constexpr int kMostWorkers = 1000;
+constexpr int kMostMemory = 4096;  // MiB; a guest has addresses of 32 bits
 
 std::string_view long_name(std::string_view flag) {
   return flag == "-n" ? "--namespace" : flag == "-v" ? "--verbose" : flag == "-h" ? "--help" : flag;
@@ -94,11 +100,18 @@ std::optional<bool> truth_of(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<int> workers_in(const std::string& text) {
+std::optional<int> number_in(const std::string& text, int most) {
   int number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_one = failed == std::errc() && end == text.data() + text.size();
-  return is_one && number >= 1 && number <= kMostWorkers ? std::optional(number) : std::nullopt;
+  return is_one && number >= 1 && number <= most ? std::optional(number) : std::nullopt;
+}
+
+std::optional<int> workers_in(const std::string& text) { return number_in(text, kMostWorkers); }
+
+std::optional<Duration> positive_time_in(const std::string& text) {
+  const auto time = parse_duration(text);
+  return time.ok() && *time > Duration::zero() ? std::optional(*time) : std::nullopt;
 }
 
 std::optional<Duration> term_in(const std::string& text) {
@@ -117,6 +130,11 @@ Status check(const Options& options) {
   for (const auto& [flag, text] :
        {std::pair("--release-workers", options.release_workers), std::pair("--workers", options.workers)})
     if (!workers_in(text)) return wrong(flag, text, fmt::format("not a number from 1 to {}", kMostWorkers));
+  if (!options.memory_limit.empty() && !number_in(options.memory_limit, kMostMemory))
+    return wrong("--limit-memory", options.memory_limit,
+                 fmt::format("not a number of MiB from 1 to {}", kMostMemory));
+  if (!options.time_limit.empty() && !positive_time_in(options.time_limit))
+    return wrong("--limit-time", options.time_limit, "not a time above 0, such as 90s");
   if (options.sharding && options.elect)
     return error(ErrorKind::Usage, "--sharding and --leader-elect exclude each other")
         .with_hint(
@@ -205,6 +223,16 @@ std::string_view usage() { return kUsage; }
 Duration Options::term() const { return term_in(lease_duration).value_or(kShortestTerm); }
 int Options::release_worker_count() const { return workers_in(release_workers).value_or(1); }
 int Options::worker_count() const { return workers_in(workers).value_or(1); }
+
+void Options::set_limits(package::RendererOptions& renderer) const {
+  const auto memory = number_in(memory_limit, kMostMemory);
+  const auto time = positive_time_in(time_limit);
+  for (wasm::Limits* const each : {&renderer.limits, &renderer.engine_limits}) {
+    if (memory) each->memory_bytes = static_cast<std::uint64_t>(*memory) << 20;
+    if (time) each->guest_time = *time;
+    each->flags = wasm::LimitFlags::MemoryAndTime;
+  }
+}
 
 Result<Options> parse_options(std::span<const std::string_view> arguments, const FileSystem& files) {
   Options options;

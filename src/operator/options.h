@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/result.h"
+#include "package/renderer_options.h"
 
 namespace mist::operator_ {
 
@@ -16,6 +17,7 @@ struct Options {
   std::string kubeconfig, context, ns, listen, otlp_endpoint, default_account;
   std::string releases, release_selector;
   std::string lease_duration = "15s", release_workers = "16", workers = "8", log_format = "text";
+  std::string memory_limit, time_limit;  ///< empty: the usual ones of engines and packages
   bool elect = false, sharding = false, verbose = false, version = false, help = false, crds = false;
 
   // Of texts that parse_options() has looked at.
@@ -23,6 +25,8 @@ struct Options {
   int release_worker_count() const;
   int worker_count() const;
   bool logs_json() const { return log_format == "json"; }
+  /// Of packages and engines, for which hints of errors then name these flags and no others.
+  void set_limits(package::RendererOptions& renderer) const;
 };
 
 /// The text of `--help`.

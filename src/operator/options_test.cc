@@ -70,6 +70,23 @@ TEST_F(OperatorOptions, AFileThatIsWrongNamesItsLine) {
               HasSubstr("is no configuration of the operator"));
 }
 
+TEST_F(OperatorOptions, LimitsAreThoseOfMistctlUnlessTheyAreSet) {
+  package::RendererOptions usual;
+  parse({})->set_limits(usual);
+  EXPECT_EQ(usual.engine_limits.memory_bytes, package::kEngineLimits.memory_bytes);
+  EXPECT_EQ(usual.engine_limits.guest_time, package::kEngineLimits.guest_time);
+  EXPECT_EQ(usual.limits.memory_bytes, wasm::Limits().memory_bytes);
+  EXPECT_EQ(usual.engine_limits.flags, wasm::LimitFlags::MemoryAndTime);
+
+  package::RendererOptions set;
+  parse({config("limitMemory: 700\nlimitTime: 90s\n")})->set_limits(set);
+  for (const wasm::Limits& each : {set.limits, set.engine_limits}) {
+    EXPECT_EQ(each.memory_bytes, std::uint64_t{700} << 20);
+    EXPECT_EQ(each.guest_time, std::chrono::seconds(90));
+    EXPECT_EQ(each.flags, wasm::LimitFlags::MemoryAndTime);
+  }
+}
+
 TEST_F(OperatorOptions, WhatIsWrongIsNamed) {
   EXPECT_EQ(refusal({"--listen"}), "--listen needs a value");
   EXPECT_EQ(refusal({"--nothing"}), "unknown argument --nothing");
@@ -77,6 +94,8 @@ TEST_F(OperatorOptions, WhatIsWrongIsNamed) {
   EXPECT_EQ(refusal({"--lease-duration", "1s"}), "--lease-duration 1s is not 3s or more, in whole seconds");
   EXPECT_EQ(refusal({"--releases", "some"}), "--releases some is neither own nor all");
   EXPECT_EQ(refusal({"--workers", "1001"}), "--workers 1001 is not a number from 1 to 1000");
+  EXPECT_EQ(refusal({"--limit-memory", "0"}), "--limit-memory 0 is not a number of MiB from 1 to 4096");
+  EXPECT_EQ(refusal({"--limit-time=0s"}), "--limit-time 0s is not a time above 0, such as 90s");
   EXPECT_EQ(refusal({"--log-format", "xml"}), "--log-format xml is neither text nor json");
   EXPECT_EQ(refusal({"--default-service-account", "A b"}),
             "--default-service-account A b is not the name of a ServiceAccount");

@@ -31,6 +31,9 @@ constexpr std::string_view kInForce = "InForce", kRejected = "Rejected", kAwaiti
                            kNotEvaluated = "NotEvaluated", kUnlabelled = "LabelMissing",
                            kNotWatched = "NotWatched";
 
+// For the log.
+MessageFields blueprint_fields(const std::string& name) { return {{"blueprint", name}}; }
+
 // "example.com/v1/App".
 ObjectId kind_from(std::string_view text) {
   const auto slash = text.rfind('/');
@@ -101,10 +104,12 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
   const Value* const left = found.items.empty() ? nullptr : &found.items.front();
   if (left == nullptr || !has_finalizer(*left)) {
     dependencies_.events.warn(
-        fmt::format("blueprint {}/{} was deleted; its instances are only torn down", ns_, name));
+        fmt::format("blueprint {}/{} was deleted; its instances are only torn down", ns_, name),
+        blueprint_fields(name));
     unlabelled_.erase(name);
     loaded.files_in_force.reset();
     loaded.untold.reset();
+    dependencies_.metrics.rejected(name, std::nullopt);
     leave_account(name, loaded);
     leave_instances(name, loaded);
     try_rejected_again();
@@ -120,7 +125,7 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
       "put the label back (kubectl label configmap {} -n {} {}=true), or delete them",
       kept.kind, kBlueprintLabel, name, ns_, kBlueprintLabel);
   if (is_new) {
-    dependencies_.events.warn(fmt::format("blueprint {}/{}: {}", ns_, name, words));
+    dependencies_.events.warn(fmt::format("blueprint {}/{}: {}", ns_, name, words), blueprint_fields(name));
     say(*left, kUnlabelled, words, context);
     try_rejected_again();
   } else {
@@ -143,7 +148,8 @@ void Revisions::leave_instances(const std::string& name, Loaded& loaded) {
     const bool is_unserved = failure && failure->kind == ErrorKind::NotFound;
     if (!loaded.instances->keys().empty() || !(loaded.instances->synced() || is_unserved)) return;
     dependencies_.events.debug(
-        fmt::format("the deleted blueprint {}/{} has no instances any more", ns_, name));
+        fmt::format("the deleted blueprint {}/{} has no instances any more", ns_, name),
+        blueprint_fields(name));
   }
   loaded.instances.reset();
   loaded.evaluator.reset();
@@ -179,7 +185,8 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   if (has_no_instances(name, loaded, *map)) MIST_TRY_VOID(guard(name, false, context));
   if (apimachinery::is_terminating(*map) && has_finalizer(*map))
     dependencies_.events.warn(
-        fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name));
+        fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name),
+        blueprint_fields(name));
   package::Files files = blueprint::files_of(*map);
   const blueprint::Standing standing = standing_of(loaded, *map, files);
   Account account = account_of(*map);
@@ -253,7 +260,8 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
     return reject(name, loaded, *map, waits_for.error(), kept, context);
   }
   if (!waits_for->empty()) {
-    dependencies_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for));
+    dependencies_.events.debug(fmt::format("blueprint {} waits: {}", name, *waits_for),
+                               blueprint_fields(name));
     // After a start the CRD is as good as always there, and is known in a moment.
     if (actor->crds.has_seen(name)) say(*map, kAwaiting, *waits_for, context);
     return {};
@@ -275,12 +283,13 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   loaded.blueprint = std::make_shared<const blueprint::Blueprint>(std::move(described));
   loaded.answers.clear();
   take_instances_from_others(name, kind.group_kind());
-  dependencies_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind));
+  dependencies_.events.info(fmt::format("blueprint {} is in force for {}", name, kind.kind),
+                            blueprint_fields(name));
   std::vector<std::string> found = loaded.blueprint->warnings();
   for (std::string& each : actor->crds.tolerated(name)) found.push_back(std::move(each));
   std::string warnings;
   for (const std::string& each : found) {
-    dependencies_.events.warn(fmt::format("blueprint {}: {}", name, each));
+    dependencies_.events.warn(fmt::format("blueprint {}: {}", name, each), blueprint_fields(name));
     warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
   }
   if (!say_refusal(loaded, *map, context)) say(*map, kInForce, warnings, context);
@@ -320,7 +329,8 @@ Status Revisions::restore_crd(const std::string& name, const Loaded& loaded, con
   auto waits_for = actor->crds.see_to(name, *loaded.blueprint, Crds::Breaking::Restored, context);
   if (waits_for.ok()) return {};
   if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
-  dependencies_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()));
+  dependencies_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()),
+                            blueprint_fields(name));
   return {};
 }
 
@@ -332,9 +342,10 @@ void Revisions::leave_account(const std::string& name, Loaded& loaded) {
 // Evaluating the same once more gives the same: the next change of the ConfigMap is the next try.
 Status Revisions::reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                          const ObjectId& kept, const Context& context) {
-  dependencies_.events.warn(fmt::format("blueprint {} is rejected{}: {}", name,
-                                        loaded.blueprint ? ", its last good revision stays in force" : "",
-                                        failure.to_line()));
+  dependencies_.events.warn(
+      fmt::format("blueprint {} is rejected{}: {}", name,
+                  loaded.blueprint ? ", its last good revision stays in force" : "", failure.to_line()),
+      blueprint_fields(name));
   say(map, kRejected, diagnostic_of(failure), context);
   // Instances of the last good revision can be torn down all the same.
   const bool is_watched = loaded.instances || kept.kind.empty();
@@ -407,11 +418,12 @@ void Revisions::try_rejected_again() {
 // them.
 void Revisions::say(const Value& map, std::string_view status, const std::string& message,
                     const Context& context) {
+  const std::string name(map.string_at({"metadata", "name"}));
+  dependencies_.metrics.rejected(name, status == kRejected);
   if (!dependencies_.share.is_first()) return;
   const auto has = [&](std::string_view annotation) {
     return map.string_at({"metadata", "annotations", annotation});
   };
-  const std::string name(map.string_at({"metadata", "name"}));
   auto& untold = blueprints_[name].untold;
   untold.reset();
   if (has(apply::kStatusAnnotation) == status && has(apply::kMessageAnnotation) == message) return;
@@ -432,9 +444,9 @@ void Revisions::say(const Value& map, std::string_view status, const std::string
     return;
   }
   keep(name, *std::move(answer));
-  Value about = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
-  about["metadata"] = *map.find("metadata");
-  dependencies_.notices.tell(about, status != kInForce && status != kAwaiting, status,
+  Value config_map = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
+  config_map["metadata"] = *map.find("metadata");
+  dependencies_.notices.tell(config_map, status != kInForce && status != kAwaiting, status,
                              message.empty() ? "this revision is in force" : message, context);
 }
 

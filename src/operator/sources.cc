@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "kube/service_proxy.h"
+#include "operator/log_fields.h"
 
 namespace mist::operator_ {
 namespace {
@@ -176,7 +177,8 @@ void Sources::take(const Key& key, std::uint64_t turn, const Result<Value>& answ
   } else {
     fail(source, answer.error());
     events_.debug(fmt::format("{} of {}/{}: {}", key.second, key.first.instance.first,
-                              key.first.instance.second, source.answer.failure));
+                              key.first.instance.second, source.answer.failure),
+                  fields_of(key.first, Named::No));
   }
   queue_.add(key, pause_after(source));
   if (source.answer.body != was.body || source.answer.failure != was.failure ||

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "operator/queue_state.h"
 
 namespace mist::operator_ {
 
@@ -30,14 +31,16 @@ class WorkQueue {
 
   void add(const Item& item, Duration delay = {}) {
     SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
+    const SteadyTime ready = due;
     const std::lock_guard lock(mutex_);
     if (const auto place = places_.find(item);
         place != places_.end() && place->second.is_kept && delay == Duration())
       due = place->second.due;
-    const auto [entry, is_new] = due_.emplace(item, due);
-    if (is_new || due < entry->second) {
-      if (!is_new) order_.erase({entry->second, item});
-      entry->second = due;
+    const auto [entry, is_new] = due_.emplace(item, Due{due, ready});
+    entry->second.ready = std::min(entry->second.ready, ready);
+    if (is_new || due < entry->second.at) {
+      if (!is_new) order_.erase({entry->second.at, item});
+      entry->second.at = due;
       order_.emplace(due, item);
     }
     ++additions_;
@@ -62,7 +65,9 @@ class WorkQueue {
         Place& place = places_.try_emplace(item, next->first).first->second;
         place.is_kept = false;
         order_.erase(next);
-        due_.erase(item);
+        const auto due = due_.find(item);
+        waits_.add(now - due->second.ready);
+        due_.erase(due);
         in_hand_.insert(item);
         return item;
       } else {
@@ -88,10 +93,9 @@ class WorkQueue {
         clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(how_long);
   }
 
-  /// How many wait, and how many were ever added.
-  std::pair<std::size_t, std::uint64_t> state() {
+  QueueState state() {
     const std::lock_guard lock(mutex_);
-    return {due_.size(), additions_};
+    return {.depth = due_.size(), .additions = additions_, .retries = retries_, .waits = waits_};
   }
 
   /// Doubles with each failure, from 0.2 s to 5 min.
@@ -99,6 +103,7 @@ class WorkQueue {
     const std::lock_guard lock(mutex_);
     let_go(item);
     places_.erase(item);
+    ++retries_;
     const int failures = failures_[item]++;
     return std::min<Duration>(std::chrono::milliseconds(200) * (std::int64_t{1} << std::min(failures, 12)),
                               std::chrono::minutes(5));
@@ -139,6 +144,10 @@ class WorkQueue {
     wake_.notify_all();
   }
 
+  struct Due {
+    SteadyTime at;     // its place among the others
+    SteadyTime ready;  // since when it waits, whatever place it kept
+  };
   struct Place {
     explicit Place(SteadyTime since) : due(since) {}
     SteadyTime due;
@@ -152,11 +161,12 @@ class WorkQueue {
   const GroupOf group_of_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<Item, SteadyTime> due_;
+  std::map<Item, Due> due_;
   std::set<std::pair<SteadyTime, Item>> order_;  // the same, by time
   std::set<Item> in_hand_;
   std::map<Item, Place> places_;  // of what is in hand, and of what keeps its place
-  std::uint64_t additions_ = 0;
+  std::uint64_t additions_ = 0, retries_ = 0;
+  QueueWaits waits_;
   std::uint64_t changes_ = 0;  // of all that take() looks at
   std::map<Item, int> failures_;
   std::map<std::string, SteadyTime> slow_until_;  // by group

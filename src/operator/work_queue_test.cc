@@ -40,6 +40,29 @@ TEST_F(WorkQueueTest, TakesTheEarliestTimeThatSomebodyAskedFor) {
   EXPECT_EQ(take(), "late");
 }
 
+TEST_F(WorkQueueTest, CountsHowLongItemsWaitOnceTheyAreDue) {
+  queue_.add("now");
+  queue_.add("later", 10min);
+  clock_.advance(2s);
+  EXPECT_EQ(take(), "now");
+  queue_.keep_place("now");
+  queue_.add("now");
+  queue_.failed("now");
+  clock_.advance(500ms);
+  EXPECT_EQ(take(), "now") << "it kept its place, and waits since it was added again";
+  clock_.advance(10min - 2500ms);
+  EXPECT_EQ(take(), "later");
+  const QueueState state = queue_.state();
+  EXPECT_EQ(state.depth, 0u);
+  EXPECT_EQ(state.additions, 3u);
+  EXPECT_EQ(state.retries, 1u);
+  EXPECT_DOUBLE_EQ(state.waits.seconds, 2.5);
+  // Up to 1e-8, 1 and 10 seconds.
+  EXPECT_EQ(state.waits.buckets[0], 1u);
+  EXPECT_EQ(state.waits.buckets[8], 1u);
+  EXPECT_EQ(state.waits.buckets[9], 1u);
+}
+
 TEST(SlowGroups, LeaveHandsToOthers) {
   testing::FakeClock clock;
   WorkQueue<std::string> queue(clock, 2, [](const std::string& item) { return item.substr(0, 1); });

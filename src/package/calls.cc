@@ -37,7 +37,7 @@ constexpr std::uint64_t kLeastMemory = 64u << 10;
 Error out_of_time(const CallTree::Budget& budget) {
   return error(ErrorKind::Trap, "the called packages took more than {} s together",
                std::chrono::duration_cast<std::chrono::seconds>(budget.guest_time).count())
-      .with_hint("allow more with --limit-time");
+      .with_hint(wasm::raise_hint(budget.flags, "--limit-time"));
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ Result<Rendered> PackageCalls::render(const Call& call, std::uint64_t caller_mem
     return error(ErrorKind::Trap,
                  "the packages that wait for this call use all memory that they have together, {}",
                  in_megabytes(tree_->budget_.memory_bytes))
-        .with_hint("allow more with --limit-memory");
+        .with_hint(wasm::raise_hint(tree_->budget_.flags, "--limit-memory"));
   }
   Result<Rendered> result = render_on_own_stack(call);
   const std::uint64_t waiting = std::exchange(tree_->memory_, tree_->memory_ - caller_memory);
@@ -324,7 +324,7 @@ Status PackageCalls::count_output(const Call& call, const Rendered& rendered) {
   if (tree_->output_ <= tree_->budget_.output_bytes) return {};
   return error(ErrorKind::Trap, "the called packages, {} among them, gave more than {} together",
                call.package->source.reference, in_megabytes(tree_->budget_.output_bytes))
-      .with_hint("allow more with --limit-output");
+      .with_hint(wasm::raise_hint(tree_->budget_.flags, "--limit-output"));
 }
 
 }  // namespace mist::package

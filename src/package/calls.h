@@ -25,6 +25,7 @@
 #include "package/render_request.h"
 #include "package/rendered.h"
 #include "package/source.h"
+#include "wasm/limits.h"
 
 namespace mist::package {
 
@@ -53,6 +54,7 @@ class CallTree {
     std::uint64_t output_bytes = 0;  ///< of all calls together
     std::uint64_t memory_bytes = 0;  ///< of a guest and those that wait for it
     std::size_t stack_bytes = 0;     ///< what a guest may use of a stack
+    wasm::LimitFlags flags = wasm::LimitFlags::All;
   };
   /// `events` hears what the packages tell, and outlives their renders; null: nobody does.
   explicit CallTree(const Budget& budget, EventSink* events = nullptr)

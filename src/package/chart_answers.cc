@@ -221,7 +221,7 @@ Result<Share> ChartAnswers::share(std::uint64_t waiting_memory) const {
   if (left.guest_time > Duration::zero()) return left;
   return error(ErrorKind::Trap, "the charts of {} took more than {} s together", package_.reference,
                std::chrono::duration_cast<std::chrono::seconds>(bounds_.guest_time).count())
-      .with_hint("allow more with --limit-time");
+      .with_hint(wasm::raise_hint(bounds_.flags, "--limit-time"));
 }
 
 Result<Rendered> ChartAnswers::render(const Source& chart, const RenderRequest& request) {

@@ -14,6 +14,7 @@
 #include "package/render_request.h"
 #include "package/rendered.h"
 #include "package/source.h"
+#include "wasm/limits.h"
 
 namespace mist::package {
 
@@ -25,6 +26,7 @@ class ChartAnswers {
   struct Bounds {
     Duration guest_time{};        ///< of all charts together
     std::size_t stack_bytes = 0;  ///< what a guest may use of a stack
+    wasm::LimitFlags flags = wasm::LimitFlags::All;
   };
 
   /// `package`, whose content is files, and `request`, by which it is rendered, outlive this.

@@ -40,7 +40,8 @@ ChartAnswers EngineRenderer::answers_for(const Source& source, const RenderReque
   return {
       source,
       request,
-      {options_.engine_limits.guest_time, std::max(options_.stack_bytes, options_.engine_stack_bytes)},
+      {options_.engine_limits.guest_time, std::max(options_.stack_bytes, options_.engine_stack_bytes),
+       options_.engine_limits.flags},
       [&](const Source& chart, const RenderRequest& wanted) { return render_chart(chart, wanted, context); }};
 }
 

@@ -162,7 +162,8 @@ std::shared_ptr<CallTree> JobRunner::new_call_tree(bool quiet) const {
       CallTree::Budget{.guest_time = std::max(own.guest_time, engine.guest_time),
                        .output_bytes = std::max(own.output_bytes, engine.output_bytes),
                        .memory_bytes = std::max(own.memory_bytes, engine.memory_bytes),
-                       .stack_bytes = std::max(options_.stack_bytes, options_.engine_stack_bytes)},
+                       .stack_bytes = std::max(options_.stack_bytes, options_.engine_stack_bytes),
+                       .flags = engine.flags},
       quiet ? nullptr : &events_);
 }
 

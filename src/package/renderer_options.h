@@ -1,6 +1,7 @@
 #pragma once
 // The settings of a Renderer: limits, places on disk, and what compiles and seals for it. Plain values.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,11 +16,17 @@
 
 namespace mist::package {
 
+/// An engine does more than one package's work: it parses every file first, and holds it in memory. The same
+/// in every program, so that a blueprint or a package that `mistctl` can check is no trouble for the
+/// operator.
+inline constexpr wasm::Limits kEngineLimits{.memory_bytes = std::uint64_t{512} << 20,
+                                            .guest_time = std::chrono::seconds(60)};
+
 struct RendererOptions {
   Path code_cache = {};  ///< directory of compiled code; empty: none
   std::uint64_t code_cache_bytes = std::uint64_t{1} << 30;
   wasm::Limits limits = {};
-  wasm::Limits engine_limits = {};
+  wasm::Limits engine_limits = kEngineLimits;
   std::size_t stack_bytes = std::size_t{1} << 20;         ///< of guest calls
   std::size_t engine_stack_bytes = std::size_t{4} << 20;  ///< of an engine's
   EngineStore engines = {};

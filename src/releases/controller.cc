@@ -24,6 +24,10 @@ namespace mist::releases {
 namespace {
 
 constexpr Duration kUnservedPause = std::chrono::seconds(5);
+// As metrics call them.
+constexpr const char* kQueue = "releases";
+constexpr std::string_view kController = "Release";
+constexpr std::string_view kNoReason = "Unknown";  // no status was written yet
 
 // Removes fields that nobody reads here.
 void prune(Value& object) {
@@ -76,6 +80,7 @@ class Controller::State {
       std::unique_lock lock(mutex_);
       synced_.wait(lock, context.stop(), [this] { return is_synced_; });
     }
+    metrics_.watch_queue(kQueue, [this] { return queue_.state(); });
     std::vector<std::jthread> threads;
     threads.reserve(static_cast<std::size_t>(workers_));
     for (int i = 0; i < workers_; ++i)
@@ -83,6 +88,8 @@ class Controller::State {
         while (const std::optional<Key> key = queue_.take(context.stop())) work(*key, context);
       });
     threads.clear();
+    metrics_.watch_queue(kQueue, {});
+    metrics_.keeps_no_releases();
     return {};
   }
 
@@ -100,6 +107,7 @@ class Controller::State {
     bool woken = false;                       // what it waits for has changed
     std::optional<Outcome> untold;            // the last one, of which the status is to be written once more
     std::optional<Unstored> unstored;         // the last status, if the server took none since
+    std::string counted;                      // as which metrics count it; empty: they don't
     std::optional<Wish> in_hand;              // as which it is reconciled now
     std::stop_source stop{std::nostopstate};  // of that
   };
@@ -155,6 +163,14 @@ class Controller::State {
     if (object ? in_hand != wish_of(*object) : !in_hand.terminating) kept->second.stop.request_stop();
   }
 
+  // As which metrics count a Release: one that is suspended keeps the condition Ready of before.
+  static std::string counted_reason(const Value& object) {
+    for (const std::string_view type : {"Suspended", "Ready"})
+      if (const Value* const condition = apimachinery::condition_of(object, type))
+        return std::string(condition->string_at("reason"));
+    return std::string(kNoReason);
+  }
+
   static std::string why_not_ready(const Outcome& outcome) {
     if (!outcome.status) return {};
     const Value object = Value::object({{"status", *outcome.status}});
@@ -167,12 +183,14 @@ class Controller::State {
     // With the lock, so that a change that comes after it finds which one is in hand.
     std::optional<Value> object = informer_->get(key);
     if (!object) {
+      count(kept_[key], {});
       kept_.erase(key);
       waiting_.forget(key);
       let_next_in(key.first);
       return queue_.succeeded(key);
     }
     Kept& kept = kept_[key];
+    if (kept.counted.empty()) count(kept, counted_reason(*object));
     const Wish wish = wish_of(*object);
     const SteadyTime now = dependencies_.clock.steady_now();
     const bool is_woken = kept.woken && !kept.untold;
@@ -218,7 +236,8 @@ class Controller::State {
       return queue_.succeeded(key);
     }
     if (!outcome.ok())
-      dependencies_.events.warn(fmt::format("Release {}: {}", display(key), outcome.error().to_line()));
+      dependencies_.events.warn(fmt::format("Release {}: {}", display(key), outcome.error().to_line()),
+                                fields_of(key));
     const Outcome done = outcome.ok() ? *outcome : Outcome{.failed = true};
     after.reconciled = wish;
     after.due.reset();
@@ -226,7 +245,7 @@ class Controller::State {
     if (!told) {
       // Somebody has to learn of it; others may wait for this one to be ready. Writing it again changes
       // nothing else.
-      dependencies_.events.warn(told.error().to_line());
+      dependencies_.events.warn(told.error().to_line(), fields_of(key));
       const ErrorKind why = told.error().kind;
       // A server that refuses it may refuse it for ever: the Release has to be reconciled all the same, with
       // the status that it should have.
@@ -249,6 +268,7 @@ class Controller::State {
   // `ours` is stopped when the reconciliation is overtaken.
   Result<Outcome> reconcile(const Key& key, const Value& object, const Context& context,
                             const Context& ours) {
+    const operator_::Metrics::Working working(metrics_, kController);
     const SteadyTime began = dependencies_.clock.steady_now();
     operator_::Span span = operator_::begin_trace(dependencies_.traces, "reconcile Release");
     span.set("k8s.namespace.name", key.first);
@@ -260,13 +280,13 @@ class Controller::State {
          [this](const Key& on, const Key& who) { wake_for(on, who); }},
         [&](const Value& status) {
           if (const Status told = write(object, status, context); !told)
-            dependencies_.events.warn(told.error().to_line());
+            dependencies_.events.warn(told.error().to_line(), fields_of(key));
         },
         ours);
     if (!outcome.ok()) span.fails(outcome.error().to_line());
     if (outcome.ok() && outcome->failed) span.fails(why_not_ready(*outcome));
     if (outcome.ok() || !ours.stop().stop_requested())
-      metrics_.reconciled("Release", outcome.ok() && !outcome->failed,
+      metrics_.reconciled(kController, outcome.ok() && !outcome->failed,
                           dependencies_.clock.steady_now() - began);
     return outcome;
   }
@@ -317,8 +337,9 @@ class Controller::State {
   Status write(const Value& object, const Value& status, const Context& context) {
     const kube::ObjectRef ref{informer_->resource(), std::string(object.string_at({"metadata", "namespace"})),
                               std::string(object.string_at({"metadata", "name"}))};
-    auto written = write_status(dependencies_.client, ref, operator_::identity(object), status, context);
     const Key key{ref.ns, ref.name};
+    note_reason(key, counted_reason(Value::object({{"status", status}})));
+    auto written = write_status(dependencies_.client, ref, operator_::identity(object), status, context);
     if (written.ok()) {
       note_unstored(key, {});
       if (written->is_crd_older) tell_of_older_crd();
@@ -331,6 +352,18 @@ class Controller::State {
     note_unstored(key, Unstored{std::string(object.string_at({"metadata", "uid"})), status});
     return std::move(written).error().with_frame(
         fmt::format("while the status of Release {}/{} was written", ref.ns, ref.name));
+  }
+
+  // With the lock.
+  void count(Kept& kept, std::string_view reason) {
+    metrics_.release(kept.counted, reason);
+    kept.counted = reason;
+  }
+
+  void note_reason(const Key& key, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (const auto kept = kept_.find(key); kept != kept_.end() && !kept->second.counted.empty())
+      count(kept->second, reason);
   }
 
   void note_unstored(const Key& key, std::optional<Unstored> unstored) {

@@ -115,6 +115,20 @@ TEST_F(ControllerTest, AStatusThatIsRefusedForGoodCountsForTheNextLookUntilItIsS
   EXPECT_EQ(count_events(), 1);
 }
 
+TEST_F(ControllerTest, ReleasesAreCountedByTheReasonOfTheirConditionReady) {
+  put("web");
+  put("shop");
+  put("wrong", "retries: many");
+  const auto has = [&](std::string_view line) { return metrics_.text().find(line) != std::string::npos; };
+  run_until([&] {
+    return has("mistletoe_releases{reason=\"Suspended\"} 2\n") &&
+           has("mistletoe_releases{reason=\"InvalidSpec\"} 1\n") &&
+           has("workqueue_adds_total{name=\"releases\"} ");
+  });
+  EXPECT_FALSE(has("mistletoe_releases{")) << "nobody keeps them any more";
+  EXPECT_FALSE(has("workqueue_adds_total{")) << "nor is there a queue";
+}
+
 // One at a time.
 TEST_F(ControllerTest, TheReleasesOfANamespaceWaitTheirTurn) {
   for (int i = 0; i < 6; ++i) put(fmt::format("web-{}", i));

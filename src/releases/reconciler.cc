@@ -99,7 +99,7 @@ class Visit {
         tell_(tell),
         context_(context),
         key_(object.string_at({"metadata", "namespace"}), object.string_at({"metadata", "name"})),
-        events_(dependencies.events, fmt::format("Release {}", display(key_)),
+        events_(dependencies.events, fmt::format("Release {}", display(key_)), fields_of(key_),
                 [this](const PlanAnnounced& plan) { begins(plan); }),
         notices_(dependencies.client, dependencies.clock, events_) {}
   Visit(const Visit&) = delete;

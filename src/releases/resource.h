@@ -11,6 +11,7 @@
 
 #include "action/deploy/deploy.h"
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/result.h"
 #include "encoding/value.h"
 #include "reconcile/release_node.h"
@@ -30,6 +31,8 @@ inline constexpr std::string_view kReconcileAnnotation = "mistletoe.dev/reconcil
 /// The namespace and the name of a Release.
 using Key = std::pair<std::string, std::string>;
 inline std::string display(const Key& key) { return key.first + "/" + key.second; }
+/// Of a line of the log that names it.
+inline MessageFields fields_of(const Key& key) { return {{"namespace", key.first}, {"release", key.second}}; }
 
 struct ValuesFrom {
   bool secret = false;  ///< a Secret; else a ConfigMap

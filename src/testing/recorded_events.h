@@ -17,6 +17,7 @@ class RecordedEvents final : public EventSink {
   void message(const Message& event) override {
     const std::lock_guard lock(mutex_);
     messages.push_back(event.text);
+    fields.push_back(event.fields);
   }
   void began(const ActivityBegan& event) override {
     const std::lock_guard lock(mutex_);
@@ -33,6 +34,7 @@ class RecordedEvents final : public EventSink {
   }
 
   std::vector<std::string> messages, activities;
+  std::vector<MessageFields> fields;  ///< of each message
 
  private:
   mutable std::mutex mutex_;

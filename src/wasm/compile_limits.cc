@@ -81,7 +81,8 @@ Status check_code(std::string_view code, std::size_t module_bytes, std::string_v
 CompileLimits limits_for(const CompileLimits& base, std::size_t size) {
   return {.memory_bytes = base.memory_bytes + size * kMemoryForEachByte,
           .cpu_time = base.cpu_time + std::chrono::duration_cast<Duration>(kTimeForEachByte * size),
-          .code_bytes = base.code_bytes + size * kCodeForEachByte};
+          .code_bytes = base.code_bytes + size * kCodeForEachByte,
+          .flags = base.flags};
 }
 
 namespace {

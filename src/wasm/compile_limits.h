@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "wasm/limits.h"
 
 namespace mist::wasm {
 
@@ -18,6 +19,7 @@ struct CompileLimits {
   std::uint64_t memory_bytes = std::uint64_t{512} << 20;  ///< flag --limit-compile-memory
   Duration cpu_time = std::chrono::seconds(60);           ///< of all its threads; --limit-compile-time
   std::uint64_t code_bytes = std::uint64_t{16} << 20;     ///< what comes out
+  LimitFlags flags = LimitFlags::All;
 };
 
 /// The limits for compiling a module of `size` bytes: 64 bytes of memory, 10 µs and 16 bytes of code for each

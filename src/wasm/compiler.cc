@@ -128,9 +128,11 @@ std::uint64_t whole_seconds(Duration time) {
       std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(time).count()));
 }
 
-Error reached(std::string_view name, std::string_view what, std::string_view flag) {
+Error reached(std::string_view name, std::string_view what, LimitFlags flags, std::string_view flag) {
   return error(ErrorKind::Invalid, "compiling {} {}", name, what)
-      .with_hint(fmt::format("do not use this package unless you trust it; if you do, raise {}", flag));
+      .with_hint(has_flag(flags, flag)
+                     ? fmt::format("do not use this package unless you trust it; if you do, raise {}", flag)
+                     : std::string("make the package smaller: no flag of this program raises this limit"));
 }
 
 Error too_much_code(std::string_view name, const CompileLimits& limits) {
@@ -153,11 +155,11 @@ Error failure_of_process(const ProcessResult& ended, std::string_view name, cons
     case kBySignal + SIGXCPU:
       return reached(
           name, fmt::format("reached its limit of {} s of processor time", whole_seconds(limits.cpu_time)),
-          "--limit-compile-time");
+          limits.flags, "--limit-compile-time");
     // An allocation that fails aborts. So would a defect of the compiler, which its last words tell apart.
     case kBySignal + SIGABRT:
       return reached(name, fmt::format("reached its memory limit of {}", mebibytes(limits.memory_bytes)),
-                     "--limit-compile-memory")
+                     limits.flags, "--limit-compile-memory")
           .with_because(last_words(ended));
     case kBySignal + SIGKILL:
       return error(ErrorKind::Internal, "the compiler of {} was killed", name)

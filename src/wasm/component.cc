@@ -367,8 +367,8 @@ Result<Generated> ComponentInstance::generate(std::string_view input) {
   const std::uint64_t most = impl_->limits.output_bytes;
   if (text->size() > most) {
     const std::string limit = fmt::format("{} MiB", most >> 20);
-    return limit_reached(impl_->name, fmt::format("reached its output limit of {}", limit), "--limit-output",
-                         limit);
+    return limit_reached(impl_->name, fmt::format("reached its output limit of {}", limit),
+                         impl_->limits.flags, "--limit-output", limit);
   }
   return Generated{value.of.result.is_ok, std::string(*text)};
 }

@@ -20,8 +20,8 @@ std::optional<Error> GuestRun::exceeded() const {
   if (Status status = context.check(); !status) return std::move(status).error();
   if (used + (began ? thread_time() - *began : Duration{}) < limits.guest_time) return std::nullopt;
   const auto seconds = std::chrono::duration<double>(limits.guest_time).count();
-  return limit_reached(name, fmt::format("reached its time limit of {:g} s", seconds), "--limit-time",
-                       fmt::format("{:g}s", seconds));
+  return limit_reached(name, fmt::format("reached its time limit of {:g} s", seconds), limits.flags,
+                       "--limit-time", fmt::format("{:g}s", seconds));
 }
 
 wasmtime_error_t* GuestRun::on_tick(wasmtime_context_t*, void* self, std::uint64_t* delta,
@@ -71,8 +71,8 @@ Error GuestRun::failed(const Failure& failure) {
     result = *std::move(interruption);
   } else if (wasi.stop && std::holds_alternative<OutputLimitReached>(*wasi.stop)) {
     const std::string value = fmt::format("{} MiB", limits.output_bytes >> 20);
-    result =
-        limit_reached(name, fmt::format("reached its output limit of {}", value), "--limit-output", value);
+    result = limit_reached(name, fmt::format("reached its output limit of {}", value), limits.flags,
+                           "--limit-output", value);
   } else if (wasi.stop) {
     result = error(ErrorKind::Trap,
                    "{} sleeps for ever: its clock reached its limit, and nothing outside can wake it", name);

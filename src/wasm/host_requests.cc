@@ -28,7 +28,7 @@ Result<std::uint32_t> HostRequests::request(GuestMemory memory, std::uint64_t ad
         .with_hint(std::string(kTellItsAuthor));
   if (++count_ > most_)
     return error(ErrorKind::Trap, "{} reached its limit of {} requests to its host", name_, most_)
-        .with_hint(fmt::format("if that is what it needs, raise --limit-requests, now {}", most_));
+        .with_hint(raise_hint(flags_, "--limit-requests", fmt::format("{}", most_)));
   if (length > kMaxTogether - together_)
     return error(ErrorKind::Trap, "{} made requests of more than {} MiB together to its host", name_,
                  kMaxTogether >> 20)
@@ -46,7 +46,7 @@ Result<std::uint32_t> HostRequests::request(GuestMemory memory, std::uint64_t ad
   if ((answered_ + kAnswersPerOutput - 1) / kAnswersPerOutput > most_output_)
     return error(ErrorKind::Trap, "{} got answers of more than {} MiB together from its host", name_,
                  kAnswersPerOutput * (most_output_ >> 20))
-        .with_hint("allow more with --limit-output");
+        .with_hint(raise_hint(flags_, "--limit-output"));
   return static_cast<std::uint32_t>(answer_->size());
 }
 

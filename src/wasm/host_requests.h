@@ -44,6 +44,7 @@ class HostRequests {
       : handler_(handler),
         most_(limits.requests),
         most_output_(limits.output_bytes),
+        flags_(limits.flags),
         name_(std::move(name)) {}
 
   /// The length of the answer. An error ends the guest: Trap for an address outside its memory and for a
@@ -57,6 +58,7 @@ class HostRequests {
   RequestHandler* handler_;
   std::uint64_t most_;
   std::uint64_t most_output_;  // bytes
+  LimitFlags flags_;
   std::string name_;
   std::optional<std::string> answer_;
   std::uint64_t count_ = 0;

@@ -125,10 +125,9 @@ Failure failure_of(const wasm_trap_t& trap) {
   return failure;
 }
 
-Error limit_reached(std::string_view name, std::string_view what, std::string_view setting,
-                    std::string value) {
-  return error(ErrorKind::Trap, "{} {}", name, what)
-      .with_hint(fmt::format("if that is what it needs, raise {}, now {}", setting, value));
+Error limit_reached(std::string_view name, std::string_view what, LimitFlags flags, std::string_view flag,
+                    std::string_view value) {
+  return error(ErrorKind::Trap, "{} {}", name, what).with_hint(raise_hint(flags, flag, value));
 }
 
 std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
@@ -139,18 +138,18 @@ std::optional<Error> limit_error(const Failure& failure, std::string_view name, 
   };
   if (failure.code == WASMTIME_TRAP_CODE_STACK_OVERFLOW)
     return limit_reached(name, fmt::format("reached its stack limit of {} KiB", stack_bytes >> 10),
-                         "--limit-stack", fmt::format("{} KiB", stack_bytes >> 10));
+                         limits.flags, "--limit-stack", fmt::format("{} KiB", stack_bytes >> 10));
   if (const auto desired = number_after(failure.message, "when growing memory to ")) {
     if (*desired <= limits.memory_bytes)
       return error(ErrorKind::Trap, "{} reached the memory limit that it sets itself, its declared maximum",
                    name)
           .with_hint("build it with a larger maximum memory");
     return limit_reached(name, fmt::format("reached its memory limit: it wanted {}", mib(*desired)),
-                         "--limit-memory", mib(limits.memory_bytes));
+                         limits.flags, "--limit-memory", mib(limits.memory_bytes));
   }
   if (const auto pages = number_after(failure.message, "memory minimum size of "))
     return limit_reached(name, fmt::format("reached its memory limit: it begins with {}", mib(*pages << 16)),
-                         "--limit-memory", mib(limits.memory_bytes));
+                         limits.flags, "--limit-memory", mib(limits.memory_bytes));
   if (failure.message.find("mmap failed") != std::string::npos)
     return error(ErrorKind::Internal, "this process has no address space left to run {}", name)
         .with_because(failure.message.substr(0, failure.message.find('\n')))
@@ -159,7 +158,7 @@ std::optional<Error> limit_error(const Failure& failure, std::string_view name, 
   if (failure.message.find("when growing table to ") != std::string::npos ||
       failure.message.find("table minimum size of ") != std::string::npos)
     return limit_reached(name, fmt::format("reached its table limit of {} elements", limits.table_elements),
-                         "--limit-table", fmt::format("{}", limits.table_elements));
+                         limits.flags, "--limit-table", fmt::format("{}", limits.table_elements));
   return std::nullopt;
 }
 

@@ -26,9 +26,9 @@ Failure failure_of(const wasm_trap_t& trap);
 std::optional<Error> limit_error(const Failure& failure, std::string_view name, const Limits& limits,
                                  std::size_t stack_bytes);
 
-/// "hello-web reached its time limit of 10 s", with the hint that names the setting.
-Error limit_reached(std::string_view name, std::string_view what, std::string_view setting,
-                    std::string value);
+/// "hello-web reached its time limit of 10 s", with raise_hint().
+Error limit_reached(std::string_view name, std::string_view what, LimitFlags flags, std::string_view flag,
+                    std::string_view value);
 
 /// Any other trap: "hello-web stopped: it divided an integer by zero".
 Error trap_error(const Failure& failure, std::string_view name);

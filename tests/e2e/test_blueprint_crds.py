@@ -598,8 +598,9 @@ def address_of_this_machine():
         return probe.getsockname()[0]
 
 
-def serve_report(t):
-    """A Reporter behind the Service `report`. The API server forwards only to addresses that a Pod has."""
+def serve_report(t, service=None, port_name=None):
+    """A Reporter behind the Service `report`, or behind another one that somebody else makes, with a port of that name. The API
+    server forwards only to addresses that a Pod has."""
     reporter = Reporter(address_of_this_machine())
     threading.Thread(target=reporter.serve_forever, daemon=True).start()
     t.cleanup(reporter.shutdown)
@@ -608,11 +609,12 @@ def serve_report(t):
         {"name": "report", "image": "report", "ports": [{"containerPort": port}]}]}})
     t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/pods/report/status", {
         "status": {"phase": "Running", "podIP": place, "podIPs": [{"ip": place}]}}, content_type="application/merge-patch+json")
-    t.kube.create("Service", t.ns, {"metadata": {"name": "report"}, "spec": {"ports": [{"port": 80, "targetPort": port}]}})
+    if not service:
+        t.kube.create("Service", t.ns, {"metadata": {"name": "report"}, "spec": {"ports": [{"port": 80, "targetPort": port}]}})
     t.kube.checked("POST", f"/api/v1/namespaces/{t.ns}/endpoints", {
-        "apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "report"},
+        "apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": service or "report"},
         "subsets": [{"addresses": [{"ip": place, "targetRef": {"kind": "Pod", "namespace": t.ns, "name": "report"}}],
-                     "ports": [{"port": port}]}]})
+                     "ports": [{"port": port, **({"name": port_name} if port_name else {})}]}]})
     return reporter
 
 

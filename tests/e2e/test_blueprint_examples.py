@@ -1,17 +1,21 @@
-"""The examples of blueprints that nothing else runs, on a server: blue/green, what others publish, a tenant, a database's schema."""
+"""The examples of blueprints that nothing else runs, on a server: blue/green, what others publish, a tenant, a database's schema, a program's report."""
 import subprocess
 import time
 
 from harness import check, contains, equal, test
+from test_blueprint_crds import serve_report
 from test_demo import ROOT
 from test_operator import Operator, quiet
 from test_real_node import real_node
 
 
-def deploy(t, example, plural):
-    """The example's blueprint for a group of this test's own, an operator, and the path of its instances."""
+def deploy(t, example, plural, without=""):
+    """The example's blueprint for a group of this test's own, an operator, and the path of its instances. `without`: a part of the
+    example's text that is left out."""
     group = f"{t.ns}.example.com"
     text = (ROOT / "examples/blueprints" / example / "blueprint.ncl").read_text().replace('group = "example.com"', f'group = "{group}"')
+    check(without in text, "the example doesn't have", without)
+    text = text.replace(without, "")
     t.kube.create("ConfigMap", t.ns, {"metadata": {"name": example, "labels": {"mistletoe.dev/blueprint": "true"}},
                                       "data": {"blueprint.ncl": text}})
     t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"{plural}.{group}"))
@@ -22,7 +26,7 @@ def deploy(t, example, plural):
 
 
 def instance(t, path, name, spec):
-    kind = {"sites": "Site", "gateways": "Gateway", "tenants": "Tenant", "schemas": "Schema"}[path.split("/")[-1]]
+    kind = {"sites": "Site", "gateways": "Gateway", "tenants": "Tenant", "schemas": "Schema", "surveys": "Survey"}[path.split("/")[-1]]
     t.kube.checked("POST", path, {"apiVersion": "/".join(path.split("/")[2:4]), "kind": kind, "metadata": {"name": name}, "spec": spec})
 
 
@@ -139,6 +143,34 @@ def a_tenant_is_safe_before_anybody_gets_in(t):
     t.kube.wait("eve is out", lambda: "eve" not in str(t.kube.get("RoleBinding", ns, "members")["subjects"]))
     quiet(t)
     remove(t, path, name)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test(waits=True)
+def the_report_of_a_program_becomes_the_status_of_a_survey(t):
+    """With the instance that stands beside the example. Its workers are simulated, and have no address that the API server forwards
+    to; so the Service selects no Pods, and leads to a program of the test."""
+    reporter = serve_report(t, "habits", "http")
+    reporter.say(phase="Running", percent=40)
+    path, operator = deploy(t, "report", "surveys", without="selector = labels_of instance, ")
+    text = (ROOT / "examples/blueprints/report/instance.yaml").read_text().replace("example.com", f"{t.ns}.example.com")
+    t.run("install", "survey", "-p", t.file("survey.yaml", text))
+
+    def survey():
+        return t.kube.checked("GET", f"{path}/habits")
+    t.kube.wait("the report is the status", lambda: survey().get("status", {}).get("percent") == 40, 120)
+    equal(survey()["status"]["phase"], "Running", "phase")
+    check(not ready(t, path, "habits"), "it is ready before the report is done")
+    check(t.kube.get("ConfigMap", t.ns, "habits-result") is None, "the result is there before the report is done")
+    equal(reporter.paths, {"/report"}, "what was asked")
+    workers = t.kube.get("Deployment", t.ns, "habits")["spec"]
+    equal((workers["replicas"], workers["template"]["spec"]["containers"][0]["args"]), (2, ["--exact", "north", "south"]), "workers")
+    reporter.say(phase="Done", percent=100, link="https://example.com/habits")
+    found = wait_ready(t, path, "habits", 120)
+    equal((found["status"]["phase"], found["status"]["percent"]), ("Done", 100), "the status")
+    equal(t.kube.get("ConfigMap", t.ns, "habits-result")["data"], {"link": "https://example.com/habits"}, "the result")
+    remove(t, path, "habits")
+    check(t.kube.get("Deployment", t.ns, "habits") is None, "the workers stay")
     equal(operator.stop(), 0, "exit code")
 
 

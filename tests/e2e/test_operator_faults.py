@@ -51,10 +51,10 @@ def kind(t, name, plural, subresources={"status": {}}):
     return f"/apis/{group}/v1/namespaces/{t.ns}/{plural}"
 
 
-def blueprint(t, text, version="v1", kind="ConfigMap", body='data = {a = "1"}'):
+def blueprint(t, text, version="v1", kind="ConfigMap", body='data = {a = "1"}', name="app"):
     for word, value in (("GROUP", GROUP.format(ns=t.ns)), ("VERSION", version), ("KIND", kind), ("BODY", body)):
         text = text.replace(word, value)
-    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "app", "labels": {"mistletoe.dev/blueprint": "true"}},
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": name, "labels": {"mistletoe.dev/blueprint": "true"}},
                                       "data": {"blueprint.ncl": text}})
 
 
@@ -408,6 +408,52 @@ def an_instance_that_reached_a_limit_rests(t):
     wait_made(t)
     t.kube.wait("it is ready", lambda: message(t, where) == "everything is as wanted")
     equal(operator.said().count("it is evaluated again in"), 3, "rests")
+
+
+# Each is expensive as soon as it is read, before there is an instance.
+HOSTILE = {
+    "endless": "(let rec spin = fun n => if n < 0 then n else spin (n + 1) in spin 0)",
+    "huge": "(std.array.range 0 20000000 |> std.array.map std.string.from_number |> std.array.length)",
+    "quadratic": "(let texts = std.array.generate std.string.from_number 200000 in "
+                 "std.array.fold_left (fun sum each => if std.array.elem each texts then sum + 1 else sum) 0 texts)",
+}
+
+
+def hostile(work):
+    """The kind of its instances depends on the work."""
+    return ONE.replace("{\n  kind = {", "let work = " + work + " in {\n  kind = {", 1).replace(
+        'kind = "Thing"', 'kind = if work > 0 then "Thing" else "Other"')
+
+
+@test(waits=True)
+def hostile_revisions_are_rejected_while_others_go_on(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE, body="data = { a = instance.spec.a }")
+    operator = Operator(t, "--limit-time", "5s", "--limit-memory", "300")
+    make(t, where, "first", a="1")
+    wait_made(t, "first")
+
+    def told(name):
+        return t.kube.get("ConfigMap", t.ns, name)["metadata"].get("annotations", {})
+    for name, work in HOSTILE.items():
+        blueprint(t, hostile(work), name=name)
+        # While it is evaluated, and after.
+        make(t, where, f"beside-{name}", a="1")
+        wait_made(t, f"beside-{name}")
+    for name in HOSTILE:
+        t.kube.wait(f"{name} is rejected", lambda: told(name).get("mistletoe.dev/status") == "Rejected", 120)
+        contains(told(name)["mistletoe.dev/message"], "reached its ", " limit")
+    contains(told("huge")["mistletoe.dev/message"], "memory limit", "raise --limit-memory, now 300 MiB")
+    contains(told("quadratic")["mistletoe.dev/message"], "time limit of 5 s", "raise --limit-time, now 5s")
+
+    # As a new revision of the blueprint that is in force.
+    t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/configmaps/app", {"data": {
+        "blueprint.ncl": t.kube.get("ConfigMap", t.ns, "quadratic")["data"]["blueprint.ncl"]}}, content_type="application/merge-patch+json")
+    t.kube.wait("it is rejected", lambda: told("app").get("mistletoe.dev/status") == "Rejected", 120)
+    contains(operator.said(), "blueprint app is rejected, its last good revision stays in force")
+    t.kube.checked("PATCH", f"{where}/first", {"spec": {"a": "2"}}, content_type="application/merge-patch+json")
+    t.kube.wait("the last good one is followed", lambda: t.kube.get("ConfigMap", t.ns, "first")["data"] == {"a": "2"})
+    equal(operator.stop(), 0, "exit code")
 
 
 # A Job that never gets to run, as its annotation for devcluster's node says or because a quota keeps it from making a Pod.

@@ -4,6 +4,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -103,7 +104,61 @@ def probes_and_metrics_of_an_operator(t):
     contains(text, "# TYPE controller_runtime_reconcile_time_seconds histogram")
     for line in text.splitlines():
         check(re.fullmatch(r"# (HELP|TYPE) \S+ .+|[a-z_]+(\{[^{}]*\})? \S+", line), line)
+    server = t.kube.server.split("://")[1]
+
+    def value(name):
+        """Of one time series; None: it isn't there."""
+        found = [line.rsplit(" ", 1)[1] for line in served(t, operator, "/metrics")[1].splitlines() if line.rsplit(" ", 1)[0] == name]
+        return float(found[0]) if found else None
+
+    def instances(reason):
+        return value(f'mistletoe_instances{{blueprint="app",namespace="{t.ns}",reason="{reason}"}}')
+    for name in (f'rest_client_requests_total{{code="200",host="{server}",method="GET"}}',
+                 f'rest_client_requests_total{{code="201",host="{server}",method="PATCH"}}',
+                 'workqueue_queue_duration_seconds_count{name="operator"}', "process_cpu_seconds_total"):
+        check(value(name), name, "is", value(name))
+    check(value('workqueue_retries_total{name="operator"}') is not None, "retries aren't counted")
+    t.kube.wait("no worker is busy", lambda: value('controller_runtime_active_workers{controller="app"}') == 0)
+    began = value("process_start_time_seconds")
+    check(abs(began - time.time()) < 3600, "the start of the process is", began)
+
+    # What a person is paged for: an instance that isn't Ready, and a revision that is rejected.
+    t.kube.wait("it is counted", lambda: instances("Ready") == 1)
+    t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "stuck"}, "data": {"a": "theirs"}}, manager="other")
+    make(t, where, "stuck")
+    t.kube.wait("it is counted too", lambda: instances("Failed") == 1)
+    equal(instances("Ready"), 1, "instances that are ready")
+    t.kube.checked("DELETE", f"{where}/stuck")
+    t.kube.wait("it is gone", lambda: (instances("Failed"), instances("Ready")) == (None, 1))
+    equal(value('mistletoe_blueprint_rejected{blueprint="app"}'), 0, "whether it is rejected")
+    t.kube.checked("PATCH", f"/api/v1/namespaces/{t.ns}/configmaps/app", {"data": {"blueprint.ncl": "{ kind = "}},
+                   content_type="application/merge-patch+json")
+    t.kube.wait("it is rejected", lambda: value('mistletoe_blueprint_rejected{blueprint="app"}') == 1)
+    equal(instances("Ready"), 1, "instances of the last good revision")
     equal(operator.stop(), 0, "exit code")
+
+
+@test
+def the_log_says_whose_object_it_is(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, ONE)
+    operator = Operator(t, "--log-format", "json")
+    make(t, where)
+    wait_made(t)
+
+    def lines():
+        return [json.loads(line) for line in operator.said().splitlines()]
+    t.kube.wait("it is logged", lambda: any(line["msg"] == f"created ConfigMap {t.ns}/web" for line in lines()))
+    created = next(line for line in lines() if line["msg"].startswith("created ConfigMap"))
+    equal({key: value for key, value in created.items() if key not in ("time", "level", "msg")},
+          {"blueprint": "app", "namespace": t.ns, "instance": "web", "object": f"ConfigMap {t.ns}/web", "kind": "ConfigMap", "name": "web"})
+    equal([line.get("blueprint") for line in lines() if line["msg"].startswith("blueprint app is in force")], ["app"])
+    equal(operator.stop(), 0, "exit code")
+    t.kube.delete("ConfigMap", t.ns, "web")
+    plain = Operator(t, name="plain")
+    t.kube.wait("it is made again", lambda: f"created ConfigMap {t.ns}/web blueprint=app namespace={t.ns} instance=web\n" in plain.said())
+    contains(plain.said(), "blueprint app is in force for Thing\n")
+    equal(plain.stop(), 0, "exit code")
 
 
 @test

@@ -237,7 +237,7 @@ def a_blueprint_that_changes_during_teardown_changes_nothing_of_it(t):
     t.kube.patch("ConfigMap", t.ns, "c", {"metadata": {"finalizers": None}})
     wait_torn_down(t, where)
     equal(there(), set(), "what is left")
-    equal([line.split()[-1].split("/")[1] for line in operator.said().splitlines() if " deleted ConfigMap " in line], ["c", "b", "a"])
+    equal([line.split(" deleted ConfigMap ")[1].split()[0].split("/")[1] for line in operator.said().splitlines() if " deleted ConfigMap " in line], ["c", "b", "a"])
     equal(operator.stop(), 0, "exit code")
 
 

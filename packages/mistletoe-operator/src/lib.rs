@@ -22,7 +22,7 @@ pub const PORT: u16 = 8080;
 ///
 /// # Errors
 ///
-/// The default account is none of the accounts; Releases are selected, and none are kept.
+/// The default account is none of the accounts; Releases are selected, and none are kept; a guest may use all of the memory.
 pub fn generate(inputs: Inputs) -> MistResult {
     if let Some(account) = &inputs.default_account {
         ensure!(
@@ -34,6 +34,13 @@ pub fn generate(inputs: Inputs) -> MistResult {
         inputs.release_selector.is_none() || inputs.releases != Releases::None,
         "inputs.releaseSelector selects among the Releases that the operator keeps: set inputs.releases to `own` or `all`"
     );
+    if let Some(limit) = inputs.limit_memory_mib {
+        ensure!(
+            u32::from(limit) < inputs.memory_mib,
+            "inputs.limitMemoryMiB is {limit}, which inputs.memoryMiB, {}, has no room for: the replica would be killed first",
+            inputs.memory_mib
+        );
+    }
     let app = objects::app(&inputs);
     let mut output = MistOutput::new()
         .with_object("service-account.yaml", &objects::service_account(&inputs))?
@@ -127,6 +134,21 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_reaches_its_limit_before_the_replica_does() {
+        let flags = |values: Value| {
+            let output = rendered(values).unwrap();
+            let arguments = object(&output, "deployment.yaml")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+            let all: Vec<String> = arguments.as_array().unwrap().iter().map(|each| each.as_str().unwrap().into()).collect();
+            all.into_iter().filter(|each| each.starts_with("--limit-")).collect::<Vec<_>>()
+        };
+        assert!(flags(json!({})).is_empty());
+        assert_eq!(flags(json!({ "memoryMiB": 512 })), ["--limit-memory=256"]);
+        assert_eq!(flags(json!({ "limitMemoryMiB": 900, "limitSeconds": 90 })), ["--limit-memory=900", "--limit-time=90s"]);
+        let error = rendered(json!({ "limitMemoryMiB": 1024 })).unwrap_err();
+        assert!(error.to_string().contains("inputs.memoryMiB"), "{error}");
+    }
+
+    #[test]
     fn the_default_account_is_one_of_the_accounts() {
         let error = rendered(json!({ "accounts": ["one"], "defaultAccount": "two" })).unwrap_err();
         assert!(error.to_string().contains("`two`"), "{error}");
@@ -167,10 +189,10 @@ mod tests {
 
     #[test]
     fn its_caches_leave_room_on_its_volume() {
-        // 1024 + 512 + 512 + 9 × 384, and so on; of one commit there are never more than 4096.
+        // 1024 + 512 + 1024 + 9 × 384, and so on; of one commit there are never more than 4096.
         let cases = [
-            (json!({}), "1024Mi", "5504Mi"),
-            (json!({ "cacheMiB": 256 }), "256Mi", "2144Mi"),
+            (json!({}), "1024Mi", "6016Mi"),
+            (json!({ "cacheMiB": 256 }), "256Mi", "2656Mi"),
             (json!({ "memoryMiB": 2048, "releaseWorkers": 1000 }), "1024Mi", "7040Mi"),
             (json!({ "cacheMiB": 1_048_576, "memoryMiB": 65536 }), "1048576Mi", "1151488Mi"),
         ];

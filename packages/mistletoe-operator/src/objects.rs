@@ -14,6 +14,8 @@ const ROOM_MIB: u32 = 512;
 const FETCHES: u32 = 4;
 /// The most that is fetched of one commit: kLargestPack in src/registry/git.h.
 const LARGEST_PACK_MIB: u32 = 4096;
+/// What evaluating a blueprint may use: kEngineLimits in src/package/renderer_options.h.
+const GUEST_MIB: u32 = 512;
 
 /// The size of the volume. What is being written or read can't go from the caches, and a Pod whose volume is full is evicted.
 /// So beside the caches and ROOM_MIB there is
@@ -213,6 +215,8 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
     arguments.extend(inputs.release_selector.iter().map(|labels| format!("--release-selector={labels}")));
     arguments.extend(inputs.release_workers.iter().map(|number| format!("--release-workers={number}")));
     arguments.extend(inputs.workers.iter().map(|number| format!("--workers={number}")));
+    arguments.extend(memory_limit(inputs).map(|mib| format!("--limit-memory={mib}")));
+    arguments.extend(inputs.limit_seconds.iter().map(|seconds| format!("--limit-time={seconds}s")));
     if inputs.log_format == LogFormat::Json {
         arguments.push("--log-format=json".into());
     }
@@ -220,6 +224,13 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
         arguments.push("--verbose".into());
     }
     arguments
+}
+
+/// What a guest of the sandbox may use, where that isn't the operator's own default. A guest has to reach its limit before the
+/// Pod reaches that of its memory, which would end the replica, and not the guest.
+fn memory_limit(inputs: &Inputs) -> Option<u32> {
+    let fits = inputs.memory_mib / 2;
+    inputs.limit_memory_mib.map(u32::from).or_else(|| (fits < GUEST_MIB).then_some(fits))
 }
 
 /// Anybody may read probes and metrics. It connects to the API server, whose address no policy can name.

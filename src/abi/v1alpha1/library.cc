@@ -157,8 +157,8 @@ class Session {
     if (*length > options_->limits.output_bytes)
       return error(ErrorKind::Trap, "{} reached its output limit: it gave a document of {} bytes",
                    module_->name(), *length)
-          .with_hint(fmt::format("if that is what it needs, raise --limit-output, now {} MiB",
-                                 options_->limits.output_bytes >> 20));
+          .with_hint(wasm::raise_hint(options_->limits.flags, "--limit-output",
+                                      fmt::format("{} MiB", options_->limits.output_bytes >> 20)));
     const auto text = memory.text(*address, *length);
     if (!text)
       return wild(function, fmt::format("a text of {} bytes at {:#x}, outside its memory of {} bytes",
