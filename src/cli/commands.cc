@@ -66,6 +66,10 @@ constexpr const Command* kCommands[] = {
     &kVerifyCommand,
     &kMirrorCommand,
     &kPublishCommand,
+    &kArgocdConfigCommand,
+    &kArgocdDiscoverCommand,
+    &kArgocdParametersCommand,
+    &kArgocdGenerateCommand,
     &kLoginCommand,
     &kLogoutCommand,
     &kKpmListCommand,
@@ -104,6 +108,7 @@ constexpr CommandGroup kGroups[] = {
     {"config", "The configuration of mistctl"},
     {"registry", "Where packages come from, and what OCI registries hold"},
     {"registry mirror", "Where copies of OCI registries are, which packages are read from first"},
+    {"argocd-plugin", "The config management plugin for Argo CD, whose sidecar runs these commands"},
     {"kpm", "The Kubernetes Package Manager: Kubes from archives"},
     {"completion", "Completion of command lines in shells"},
 };

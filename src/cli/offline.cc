@@ -30,25 +30,32 @@ Result<render::ReleaseFacts> offline_release(const Invocation& invocation, Machi
   return release;
 }
 
+Result<render::RenderedRelease> render_offline(Machine& machine, OfflineRender render) {
+  // The time that was asked for is that of the release: there is no other one.
+  render::FixedInputs& fixed = render.release.fixed;
+  if (render.choices.clock && !render.choices.clock->empty()) fixed.frozen_clock = *render.choices.clock;
+  render.choices.clock.reset();
+  MIST_TRY(encoding::Value values, render::values_for(*render.source, render.inputs, *machine.events));
+  const render::ReleaseRenderer rendering(std::move(render.renderer), std::move(render.cluster));
+  MIST_TRY(render::RenderedRelease rendered,
+           package::with_value_places(rendering.render(std::move(render.source), std::move(values),
+                                                       render.choices, render.release, machine.context),
+                                      render.inputs));
+  rendered.fixed = fixed;
+  return rendered;
+}
+
 Result<render::RenderedRelease> render_offline(const Invocation& invocation, Machine& machine,
                                                const std::string& reference, const std::string& name) {
-  MIST_TRY(render::ReleaseFacts release, offline_release(invocation, machine, name));
-  MIST_TRY(render::RenderChoices choices, render_choices(invocation, machine));
-  // The time that was asked for is that of the release: there is no other one.
-  if (choices.clock && !choices.clock->empty()) release.fixed.frozen_clock = *choices.clock;
-  choices.clock.reset();
-  MIST_TRY(const auto inputs, read_values(invocation, machine));
+  OfflineRender render;
+  MIST_TRY(render.release, offline_release(invocation, machine, name));
+  MIST_TRY(render.choices, render_choices(invocation, machine));
+  MIST_TRY(render.inputs, read_values(invocation, machine));
   MIST_TRY(package::Source source, fetch_package(invocation, machine, reference, invocation.text("engine")));
-  MIST_TRY(encoding::Value values, render::values_for(source, inputs, *machine.events));
-  MIST_TRY(std::unique_ptr<package::Renderer> renderer, open_renderer(invocation, machine));
-  const render::ReleaseRenderer rendering(std::move(renderer), assumed_cluster(invocation));
-  MIST_TRY(
-      render::RenderedRelease rendered,
-      package::with_value_places(rendering.render(std::make_shared<const package::Source>(std::move(source)),
-                                                  std::move(values), choices, release, machine.context),
-                                 inputs));
-  rendered.fixed = release.fixed;
-  return rendered;
+  render.source = std::make_shared<const package::Source>(std::move(source));
+  MIST_TRY(render.renderer, open_renderer(invocation, machine));
+  render.cluster = assumed_cluster(invocation);
+  return render_offline(machine, std::move(render));
 }
 
 render::AssumedCluster assumed_cluster(const Invocation& invocation) {

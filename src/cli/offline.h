@@ -2,6 +2,7 @@
 // Rendering a package without a cluster: the flags that stand for what a cluster would say, and what they
 // mean. One thread.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cli/parse/invocation.h"
 #include "package/capabilities.h"
 #include "package/type_store.h"
+#include "package/values.h"
 #include "render/release_renderer.h"
 
 namespace mist::cli {
@@ -45,6 +47,18 @@ Result<render::ReleaseFacts> offline_release(const Invocation& invocation, Machi
 /// say: kEngineFlag, kValuesFlags, kOfflineFlags, kClockFlags, kSandboxFlags. Its `fixed` is set.
 Result<render::RenderedRelease> render_offline(const Invocation& invocation, Machine& machine,
                                                const std::string& reference, const std::string& name);
+
+/// Everything of a render that asks no cluster.
+struct OfflineRender {
+  std::shared_ptr<package::Renderer> renderer;
+  std::shared_ptr<const package::Source> source;
+  std::vector<package::ValuesInput> inputs;
+  render::AssumedCluster cluster;
+  render::ReleaseFacts release;
+  render::RenderChoices choices;  ///< a clock among them is that of the release
+};
+/// Its `fixed` is set. Errors: Invalid (values, what the package renders), Trap, Cancelled.
+Result<render::RenderedRelease> render_offline(Machine& machine, OfflineRender render);
 
 /// The cluster that kube-version and api-versions describe. One of the latter may be several, with commas
 /// between them, as in Helm.

@@ -43,11 +43,11 @@ Result<FixedInputs> local_fixed_inputs(FileSystem& files, Random& random, const 
                                        const release::ReleaseId& release) {
   if (auto text = files.read(path, 4096); text.ok()) {
     struct stat info{};
-    if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0)
+    if (missing != SeedFile::Mounted && ::stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0)
       return error(ErrorKind::Invalid, "the seed file {} can be read by others", path.string())
           .with_hint(fmt::format("chmod 600 {}", path.string()));
     return parse(*text, path, release);
-  } else if (text.error().kind != ErrorKind::NotFound || missing == SeedFile::MustExist) {
+  } else if (text.error().kind != ErrorKind::NotFound || missing != SeedFile::MayBeMade) {
     return std::move(text).error().with_frame("while reading the seed file");
   }
   std::array<std::byte, 32> seed;

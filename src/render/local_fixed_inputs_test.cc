@@ -93,5 +93,15 @@ TEST_F(LocalFixedInputs, DamagedOrReadableByOthersIsRefusedAndKept) {
   EXPECT_THAT(drawn("web").error().hint, HasSubstr("chmod 600"));
 }
 
+TEST_F(LocalFixedInputs, MountedMayBeReadByOthersAndMustExist) {
+  EXPECT_EQ(drawn("web", SeedFile::Mounted).error().kind, ErrorKind::NotFound);
+  EXPECT_FALSE(files.exists(path));
+  const auto own = drawn("web");
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  const auto mounted = drawn("web", SeedFile::Mounted);
+  ASSERT_TRUE(mounted.ok()) << mounted.error().to_line();
+  EXPECT_EQ(mounted->seed, own->seed);
+}
+
 }  // namespace
 }  // namespace mist::render

@@ -119,34 +119,6 @@ def gitlab_applies_the_plan_that_was_reviewed(t):
 
 
 @test
-def argo_cd_gets_the_same_bytes_each_time(t):
-    guide = Guide(t, "docs/gitops.md")
-    guide.run()
-    files = guide.files()
-    files["plugin.yaml"] = files["plugin.yaml"].replace("/etc/mistletoe", str(guide.directory)).replace("/tmp/mistletoe", "$HOME_OF_THE_JOB")
-    generate = parsed(t, files["plugin.yaml"])["spec"]["generate"]
-    equal(generate["command"], ["sh", "-c"])
-    drawn = "apiVersion: v1\nkind: Secret\nmetadata: {name: {{ .Release.Name }}}\nstringData: {password: {{ randAlphaNum 20 }}}\n"
-    monitored = ('{{ if .Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}apiVersion: v1\nkind: ConfigMap\n'
-                 "metadata: {name: monitored}\n{{ end }}")
-    for path, text in {"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "templates/a.yaml": drawn,
-                       "templates/b.yaml": monitored}.items():
-        guide.file(f"shop/{path}", text)
-
-    def rendered(home, application="web", **environment):
-        code, printed = guide.shell('exec sh -c "$SCRIPT"', guide.directory / "shop", SCRIPT=generate["args"][0],
-                                    ARGOCD_APP_NAME=application, ARGOCD_APP_NAMESPACE="prod", KUBE_VERSION="v1.30.0", HOME_OF_THE_JOB=str(t.dir / home), **environment)
-        check(code == 0, printed)
-        return "\n".join(line for line in printed.split("\n") if not line.startswith("… "))
-    contains(rendered("home-1"), "name: web", "password:")
-    equal(rendered("home-2"), rendered("home-1"), "a fresh container")
-    equal(rendered("home-2", KUBE_API_VERSIONS=""), rendered("home-1"), "a cluster of which nothing is known")
-    check("monitored" not in rendered("home-1"), "a CRD that the cluster doesn't have")
-    contains(rendered("home-1", KUBE_API_VERSIONS="v1,apps/v1,monitoring.coreos.com/v1"), "name: monitored")
-    contains(rendered("home-1", "team-a_web.eu"), "name: team-a-web-eu")
-
-
-@test
 def flux_gets_a_commit_only_for_a_change(t):
     guide = Guide(t, "docs/gitops.md")
     guide.run()
