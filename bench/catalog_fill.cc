@@ -172,7 +172,7 @@ class Filler {
                                   .readme = std::move(admitted.readme)}));
     MIST_TRY(const std::optional<Job> job, store_->lease("bench", std::chrono::hours(1)));
     if (!job) return error(ErrorKind::Internal, "there is no job");
-    MIST_TRY_VOID(store_->note_nodes(*job, "simulated nodes"));
+    MIST_TRY_VOID(store_->note_nodes(*job, catalog::TestNodes::Simulated));
     MIST_TRY(const crypto::Digest text, blobs_.put("objects of " + name + " " + version));
     MIST_TRY_VOID(store_->note_objects(*job, graph(name), report(name), text.str()));
     for (const std::string_view step :

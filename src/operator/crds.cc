@@ -9,6 +9,7 @@
 #include "crypto/digest.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "operator/log_fields.h"
 
 namespace mist::operator_ {
 namespace {
@@ -102,7 +103,7 @@ Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::
   if (!live && dependencies_.role == Role::Waits)
     return fmt::format("another replica makes CustomResourceDefinition {}", name);
   if (!live) {
-    MIST_TRY_VOID(write(wanted, true, crds, context));
+    MIST_TRY_VOID(write(blueprint, wanted, true, crds, context));
     return fmt::format("CustomResourceDefinition {} is being established", name);
   }
   if (apimachinery::is_terminating(*live))
@@ -115,7 +116,7 @@ Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::
                : fmt::format("another replica changes CustomResourceDefinition {}", name);
   if (!apply::differences(wanted, *live, kManager).empty()) {
     // It is the blueprint's: what others changed in it is restored.
-    MIST_TRY_VOID(write(wanted, false, crds, context));
+    MIST_TRY_VOID(write(blueprint, wanted, false, crds, context));
     if (const auto written = crds.get({"", name})) return being_served(*written, name);
   }
   return being_served(*live, name);
@@ -147,7 +148,8 @@ Status Crds::may_change(const std::string& blueprint, const blueprint::CustomRes
                       kBreakingAnnotation));
 }
 
-Status Crds::write(const Value& wanted, bool create, kube::Informer& crds, const Context& context) {
+Status Crds::write(const std::string& blueprint, const Value& wanted, bool create, kube::Informer& crds,
+                   const Context& context) {
   Value object = wanted;
   // The server creates it, or answers 409 and writes nothing.
   if (create) object["metadata"].set("resourceVersion", "1");
@@ -158,7 +160,8 @@ Status Crds::write(const Value& wanted, bool create, kube::Informer& crds, const
   // Discovery was read before this change.
   dependencies_.client.invalidate_discovery();
   dependencies_.events.info(
-      fmt::format("{} CustomResourceDefinition {}", create ? "created" : "changed", name_in(wanted)));
+      fmt::format("{} CustomResourceDefinition {}", create ? "created" : "changed", name_in(wanted)),
+      fields_of({blueprint}, Named::No, id_of(wanted)));
   return {};
 }
 
@@ -204,7 +207,8 @@ Status Crds::publish(const std::string& blueprint, const Value& wanted, const Co
           .apply({maps, ns_, name}, map, {.field_manager = std::string(kManager), .force = true}, context)
           .in("while the CRD was published"));
   dependencies_.events.info(
-      fmt::format("published the CRD of blueprint {} as ConfigMap {}/{}", blueprint, ns_, name));
+      fmt::format("published the CRD of blueprint {} as ConfigMap {}/{}", blueprint, ns_, name),
+      fields_of({blueprint}, Named::Yes, {"v1", "ConfigMap", ns_, name}));
   return {};
 }
 

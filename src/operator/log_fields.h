@@ -1,6 +1,6 @@
 #pragma once
-// What a line of the log is about, as fields for programs: the blueprint, the instance, the object. Pure; any
-// thread.
+// The subject of a line of the log, as fields for programs: the blueprint, the instance, the object. Pure;
+// any thread.
 
 #include <cstdint>
 #include <string>

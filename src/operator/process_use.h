@@ -1,5 +1,5 @@
 #pragma once
-// What this process uses, as Prometheus' process_… metrics have it. Reads /proc; any thread.
+// The resources that this process uses, as Prometheus' process_… metrics have it. Reads /proc; any thread.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a work queue has counted since it was made. Plain values; any thread.
+// The counters of a work queue since it was made. Plain values; any thread.
 
 #include <algorithm>
 #include <array>

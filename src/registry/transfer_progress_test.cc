@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::MemoryRegistry;
 
-// What it was told, and how often a watcher read the clock.
+// Keeps what it was told, and how often a watcher read the clock.
 class Watched final : public EventSink, public Clock {
  public:
   void message(const Message&) override {}

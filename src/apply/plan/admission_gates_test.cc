@@ -138,8 +138,7 @@ TEST_F(AdmissionGatesTest, AGateThatIsToComeLaterIsNone) {
                                 "annotations: {mistletoe.dev/after: ConfigMap/judged}}}"));
   ASSERT_TRUE(put_gates_first(cluster, plan, live, Context()).ok());
   EXPECT_EQ(write("judged").kind, ActionKind::Conflict);
-  EXPECT_THAT(write("judged").refusal.hint,
-              HasSubstr("apply ValidatingAdmissionPolicy most first"));
+  EXPECT_THAT(write("judged").refusal.hint, HasSubstr("apply ValidatingAdmissionPolicy most first"));
 }
 
 TEST_F(AdmissionGatesTest, ABindingThatGoesIsDeletedFirst) {
