@@ -25,7 +25,6 @@
 #include "testing/source_dir.h"
 #include "testing/umask.h"
 #include "testing/yaml.h"
-#include "wasm/wat_for_tests.h"
 
 namespace mist::cli {
 namespace {
@@ -848,35 +847,6 @@ TEST_F(ClusterCommands, KpmUninstallsWhatIsThere) {
   EXPECT_THAT(fake.err.take(), HasSubstr("release default/nope does not exist"));
   EXPECT_EQ(run({"kpm", "uninstall", "nope", "--yes", "--ignore-not-found"}), ExitCode::Ok)
       << fake.err.take();
-}
-
-// Prints a ConfigMap.
-constexpr std::string_view kMapModule = R"((module
-  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-  (memory (export "memory") 1)
-  (data (i32.const 16) "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}\0a")
-  (func (export "_start")
-    (i32.store (i32.const 0) (i32.const 16)) (i32.store (i32.const 4) (i32.const 57))
-    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))))";
-
-TEST_F(ClusterCommands, KpmTestLeavesNoNamespaceWhoseAnswerWasLost) {
-  const Path home = fake.home.path() / "kpm";
-  fake.environment["KPM_HOME"] = home.string();
-  ASSERT_TRUE(fake.files.write(home / "web/K3.yaml", "name: web\nversion: 1.0.0\n").ok());
-  // It renders without an engine.
-  const auto module = wasm::wat_to_wasm(kMapModule);
-  ASSERT_TRUE(module.ok()) << module.error().to_line();
-  ASSERT_TRUE(fake.files.write(home / "web/package.wasm", *module).ok());
-  bool is_lost = false;
-  cluster.set_after([&](const testing::FakeCall& call) -> std::optional<Error> {
-    if (call.verb != "create" || call.key.group_kind != apimachinery::kNamespace) return std::nullopt;
-    is_lost = call.executed_ok;
-    return error(ErrorKind::Retryable, "the connection was closed");
-  });
-  EXPECT_EQ(run({"kpm", "test", "web"}), ExitCode::Failed);
-  EXPECT_THAT(fake.err.take(), HasSubstr("the connection was closed"));
-  EXPECT_TRUE(is_lost);
-  EXPECT_TRUE(cluster.objects().empty());
 }
 
 TEST_F(ClusterCommands, ListFiltersSortsAndPrintsNames) {

@@ -107,9 +107,9 @@ mist::Result<bool> run_others(FakeSession& session, Arguments arguments) {
                                     {"field", rest.size() == 5 ? rest[4] : ""}}));
   } else if (verb == "allow" && rest.empty()) {
     session.remove_rules("refuse");
-  } else if (verb == "kill" && rest.size() == 3) {
+  } else if ((verb == "kill" || verb == "lose") && rest.size() == 3) {
     session.add_rule(
-        Value::object({{"what", "kill"}, {"verb", rest[0]}, {"object", key_of(rest[1], rest[2]).display()}}));
+        Value::object({{"what", verb}, {"verb", rest[0]}, {"object", key_of(rest[1], rest[2]).display()}}));
   } else if (verb == "status" && rest.size() == 3) {
     MIST_TRY(Value status, mist::encoding::parse_yaml(rest[2]));
     const auto key = key_of(rest[0], rest[1]);

@@ -105,10 +105,7 @@ FakeSession::FakeSession(const Path& file)
   state_.set("commands", state_.find("commands")->as_int() + 1);
   cluster_.set_now([this] { return clock_.now(); });
   cluster_.set_before([this](const FakeCall& call) { return before(call); });
-  cluster_.set_after([this](const FakeCall& call) {
-    after(call);
-    return std::optional<Error>();
-  });
+  cluster_.set_after([this](const FakeCall& call) { return after(call); });
   time_ = std::jthread([this](const std::stop_token& stop) { pass_time(stop); });
 }
 
@@ -179,7 +176,14 @@ std::optional<Error> FakeSession::before(const FakeCall& call) {
 }
 
 // The controllers: what a rule says, else all goes well.
-void FakeSession::after(const FakeCall& call) {
+std::optional<Error> FakeSession::after(const FakeCall& call) {
+  control(call);
+  if (call.dry_run || rule("lose", call) == nullptr) return std::nullopt;
+  remove_rules("lose");
+  return error(ErrorKind::Retryable, "the connection was closed");
+}
+
+void FakeSession::control(const FakeCall& call) {
   if (!call.executed_ok || call.dry_run || !call.writes() || call.verb == "delete") return;
   const auto live = cluster_.find(call.key);
   if (!live) return;

@@ -46,7 +46,8 @@ class FakeSession {
  private:
   class Client;
   std::optional<Error> before(const FakeCall& call);
-  void after(const FakeCall& call);
+  std::optional<Error> after(const FakeCall& call);
+  void control(const FakeCall& call);
   const encoding::Value* rule(std::string_view what, const FakeCall& call) const;
   void let_others_end() const;
   void save();
