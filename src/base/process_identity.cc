@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/proc_stat.h"
 #include "base/text.h"
 
 namespace mist {
@@ -28,17 +29,13 @@ std::string pid_namespace() {
   return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : std::string();
 }
 
-// Field 22 of proc_pid_stat(5), in ticks since the machine started. The name in field 2 may hold anything, so
-// fields are counted from the bracket that ends it.
+// In ticks since the machine started. Nothing: it has ended.
 std::optional<std::string> start_of(std::string_view pid) {
-  const auto stat = text_of(fmt::format("/proc/{}/stat", pid));
-  if (!stat) return std::nullopt;
-  const auto bracket = stat->rfind(')');
-  if (bracket == std::string::npos) return std::nullopt;
-  const auto fields = split(trim(std::string_view(*stat).substr(bracket + 1)), ' ');
-  constexpr std::size_t kState = 0, kStart = 22 - 3;
-  if (fields.size() <= kStart || fields[kState] == "Z" || fields[kState] == "X") return std::nullopt;
-  return std::string(fields[kStart]);
+  constexpr std::size_t kState = 3, kStart = 22;
+  const auto stat = ProcStat::read(pid);
+  if (!stat || stat->field(kStart).empty() || stat->field(kState) == "Z" || stat->field(kState) == "X")
+    return std::nullopt;
+  return std::string(stat->field(kStart));
 }
 
 std::string place() {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "operator/process_use.h"
+#include "operator/process_metrics.h"
 
 namespace mist::operator_ {
 namespace {
@@ -75,7 +75,7 @@ void move(std::map<std::string, std::size_t, std::less<>>& counts, std::string_v
 
 void add_process(std::string& out) {
   const auto to = std::back_inserter(out);
-  const ProcessUse use = own_use();
+  const ProcessMetrics use = process_metrics();
   begin(out, "process_cpu_seconds_total", "counter", "Total user and system CPU time spent in seconds");
   fmt::format_to(to, "process_cpu_seconds_total {}\n", use.cpu_seconds);
   begin(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes");

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "base/short_digest.h"
 #include "base/text.h"
 #include "http/url.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// How far a blob is on its way, for who watches: an activity with its bytes (base/event.h), from the second
+// How far a blob is on its way, for watchers: an activity with its bytes (base/event.h), from the second
 // second on and once a second. Blobs that are there sooner, and small ones, say nothing.
 //
 // The bytes are counted where they pass, by a thread that must not wait for a listener: that of the HTTP
@@ -19,9 +19,6 @@
 #include "base/event.h"
 
 namespace mist::registry {
-
-/// "sha256:dede96753aaf", for a line that says what else it is.
-inline std::string short_digest(const std::string& digest) { return digest.substr(0, 19); }
 
 class TransferProgress {
  public:

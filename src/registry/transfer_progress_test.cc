@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/short_digest.h"
 #include "registry/oci_fixture.h"
 #include "testing/fake_clock.h"
 

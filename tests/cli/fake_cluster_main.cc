@@ -74,7 +74,7 @@ mist::apimachinery::ObjectKey key_of(const std::string& kind, const std::string&
   return {mist::apimachinery::parse_group_kind(kind), name.substr(0, slash), name.substr(slash + 1)};
 }
 
-// What the others do. False: that is no command of theirs.
+// The commands of everybody else. False: it is none of them.
 mist::Result<bool> run_others(FakeSession& session, Arguments arguments) {
   if (arguments.empty()) return false;
   const std::string& verb = arguments.front();

@@ -146,7 +146,7 @@ def base64url(data):
 
 
 class TokenServer:
-    """What the token specification of CNCF distribution asks for: Basic in, a signed JWT out. `asked`: the scopes; `presented`:
+    """The token endpoint of the CNCF distribution specification: Basic in, a signed JWT out. `asked`: the scopes; `presented`:
     the client certificates. `tls`: its context."""
 
     def __init__(self, t, lifetime=300, tls=None):

@@ -230,7 +230,7 @@ def argocd_plugin_announces_the_inputs_of_a_package(t):
     equal(server.parameters("apps/kustomized", application), {})
     elsewhere = {**application, **plugin_environment([{"name": "package", "string": "../shop"}]), "ARGOCD_APP_SOURCE_PATH": "apps/none"}
     check("owner" in server.parameters("apps/none", elsewhere), "the package that the Application names")
-    # What was announced is what generate takes.
+    # generate takes the parameters that were announced.
     given = [{"name": name, each["collectionType"]: each.get(each["collectionType"], "me")} for name, each in announced.items()]
     equal(json.loads(data(t, server, "apps/shop", parameters=given)["web"]["values"])["replicas"], 2)
 

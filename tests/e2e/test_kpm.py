@@ -283,7 +283,7 @@ $ kpm list
 
 
 def typed(t, command, question=""):
-    """What a terminal shows of a command; `question` is its line that asks, with the answer."""
+    """The lines that a terminal shows of a command; `question` is its line that asks, with the answer."""
     program, *arguments = shlex.split(command.replace("HOME", str(t.dir)))
     if program != "kpm":
         subprocess.run([program, *arguments], check=True)

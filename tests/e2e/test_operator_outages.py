@@ -192,26 +192,24 @@ def watches_whose_version_is_gone_begin_again_without_haste(t):
     equal(operator.stop(), 0, "exit code")
 
 
-class Replica(Operator):
-    """One of several, with an identity of its own, which is in the audit log."""
-
-    def __init__(self, t, name):
-        self.user, token = t.identity(name, administrator=True)
-        path = t.file(f"{name}.yaml", kubeconfig_text(t.kube.server, {"token": token}, t.kube.ca, t.ns))
-        super().__init__(t, "--kubeconfig", path, "--leader-elect", "--lease-duration", "3s", name=name)
-
-    def revive(self):
-        if self.process.poll() is not None:
-            self.start()
-
-
-class Unelected(Operator):
-    """One that believes to be alone, with an identity of its own, which is in the audit log."""
+class Identified(Operator):
+    """With an identity of its own, which is in the audit log."""
 
     def __init__(self, t, name, *flags):
         self.user, token = t.identity(name, administrator=True)
         path = t.file(f"{name}.yaml", kubeconfig_text(t.kube.server, {"token": token}, t.kube.ca, t.ns))
         super().__init__(t, "--kubeconfig", path, *flags, name=name)
+
+
+class Replica(Identified):
+    """One of several, of which one leads."""
+
+    def __init__(self, t, name):
+        super().__init__(t, name, "--leader-elect", "--lease-duration", "3s")
+
+    def revive(self):
+        if self.process.poll() is not None:
+            self.start()
 
 
 @test(waits=True)
@@ -221,7 +219,7 @@ def two_operators_by_mistake_want_the_same(t):
     registry(t)
     publish(t, "hello", "1.0.0", config_map("hello", {"text": "1"}))
     where = chain(t)
-    operators = [Unelected(t, name, "--releases", "own") for name in ("one", "two")]
+    operators = [Identified(t, name, "--releases", "own") for name in ("one", "two")]
     for each in operators:
         t.kube.wait("the blueprint is in force", lambda each=each: "is in force for Thing" in each.said())
     mark = t.mark()

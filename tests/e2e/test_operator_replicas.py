@@ -122,7 +122,7 @@ def probes_and_metrics_of_an_operator(t):
     began = value("process_start_time_seconds")
     check(abs(began - time.time()) < 3600, "the start of the process is", began)
 
-    # What a person is paged for: an instance that isn't Ready, and a revision that is rejected.
+    # The facts that page a person: an instance that isn't Ready, and a revision that is rejected.
     t.kube.wait("it is counted", lambda: instances("Ready") == 1)
     t.kube.create("ConfigMap", t.ns, {"metadata": {"name": "stuck"}, "data": {"a": "theirs"}}, manager="other")
     make(t, where, "stuck")

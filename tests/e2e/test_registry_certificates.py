@@ -24,7 +24,7 @@ def present(t, pair, host, below=CERTS):
 
 
 def key_lines(pair):
-    """What no output may hold."""
+    """Texts that no output may hold."""
     return [line for line in pathlib.Path(pair[1]).read_text().splitlines() if line and not line.startswith("-----")]
 
 

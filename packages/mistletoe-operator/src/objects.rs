@@ -14,7 +14,7 @@ const ROOM_MIB: u32 = 512;
 const FETCHES: u32 = 4;
 /// The most that is fetched of one commit: kLargestPack in src/registry/git.h.
 const LARGEST_PACK_MIB: u32 = 4096;
-/// What evaluating a blueprint may use: kEngineLimits in src/package/renderer_options.h.
+/// The limits of evaluating a blueprint: kEngineLimits in src/package/renderer_options.h.
 const GUEST_MIB: u32 = 512;
 
 /// The size of the volume. What is being written or read can't go from the caches, and a Pod whose volume is full is evicted.
@@ -226,7 +226,7 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
     arguments
 }
 
-/// What a guest of the sandbox may use, where that isn't the operator's own default. A guest has to reach its limit before the
+/// The limits of a guest of the sandbox, where they aren't the operator's own defaults. A guest has to reach its limit before the
 /// Pod reaches that of its memory, which would end the replica, and not the guest.
 fn memory_limit(inputs: &Inputs) -> Option<u32> {
     let fits = inputs.memory_mib / 2;

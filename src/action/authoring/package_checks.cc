@@ -5,12 +5,9 @@
 #include "base/text.h"
 
 namespace mist::action {
-namespace {
 
 using package::Finding;
 using package::LintLevel;
-
-}  // namespace
 
 std::vector<PackageCheck> package_checks(const package::TypeStore& types) {
   std::vector<PackageCheck> checks{{.name = "lint"}};

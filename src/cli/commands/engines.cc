@@ -1,3 +1,4 @@
+#include "base/short_digest.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
@@ -45,7 +46,7 @@ Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
         {{std::string(engine.string_at("name"))},
          {std::string(engine.string_at("renders"))},
          {here ? fmt::format("{:.1f} MB", static_cast<double>(bytes->as_int()) / 1e6) : "not installed"},
-         {std::string(engine.string_at("digest").substr(0, 19))}});
+         {short_digest(engine.string_at("digest"))}});
   }
   machine.out.write(table.render(machine.color_out));
   return ExitCode::Ok;

@@ -18,7 +18,7 @@ constexpr Example kExamples[] = {
     {"mistctl history web", "The changes to the release, and the revisions that it can be rolled back to"}};
 constexpr Example kKpmExamples[] = {
     {"kpm history etcd-standalone",
-     "What was installed when, and the revisions that rollback can return to"}};
+     "The versions and when they were installed, and the revisions that rollback can return to"}};
 
 // A revision that somebody is working on needs no advice.
 void warn_of_unfinished(const Invocation& invocation, Machine& machine, const Cluster& cluster,

@@ -1,5 +1,6 @@
 #include "action/authoring/mirror.h"
 
+#include "base/short_digest.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output/copy_report.h"
@@ -96,7 +97,7 @@ void print_report(const action::MirrorReport& report, bool dry_run, Machine& mac
   for (const registry::CopyReport& each : report.artifacts) {
     oci::Reference named = each.from;
     if (!named.tag.empty()) named.digest.reset();
-    table.add({{named.str()}, {each.to.digest->str().substr(0, 19)}, {words_of(each, dry_run)}});
+    table.add({{named.str()}, {short_digest(each.to.digest->str())}, {words_of(each, dry_run)}});
   }
   if (!table.empty()) machine.out.write(table.render(machine.color_out));
   if (report.artifacts.empty()) machine.events->info("there is nothing to mirror");
