@@ -214,20 +214,21 @@ void Metrics::add_requests(std::string& out) const {
 
 void Metrics::add_kept(std::string& out) const {
   const auto to = std::back_inserter(out);
+  const auto add = [&out](const std::string& blueprint, std::string_view ns, const Counts& counts) {
+    for (const auto& [reason, count] : counts)
+      fmt::format_to(std::back_inserter(out),
+                     "mistletoe_instances{{blueprint={},namespace={},reason={}}} {}\n",
+                     label_value(blueprint), label_value(ns), label_value(reason), count);
+  };
   begin(out, "mistletoe_instances", "gauge",
         "Instances of blueprints by the reason of their condition Ready");
   for (const auto& [blueprint, by_namespace] : instances_) {
-    const auto add = [&](std::string_view ns, const Counts& counts) {
-      for (const auto& [reason, count] : counts)
-        fmt::format_to(to, "mistletoe_instances{{blueprint={},namespace={},reason={}}} {}\n",
-                       label_value(blueprint), label_value(ns), label_value(reason), count);
-    };
     Counts together;
     for (const auto& [ns, counts] : by_namespace) {
-      if (by_namespace.size() <= kMostNamespaces) add(ns, counts);
+      if (by_namespace.size() <= kMostNamespaces) add(blueprint, ns, counts);
       for (const auto& [reason, count] : counts) together[reason] += count;
     }
-    if (by_namespace.size() > kMostNamespaces) add("", together);
+    if (by_namespace.size() > kMostNamespaces) add(blueprint, "", together);
   }
   begin(out, "mistletoe_blueprint_rejected", "gauge",
         "1 while the revision of the blueprint in its ConfigMap is rejected");
