@@ -153,24 +153,99 @@ class Reconciler {
       report(node, NodeState::Waiting, why);
       return false;
     }
+    const std::vector<graph::Node> detours = detours_of(states, member.id);
+    const auto detour_before = [&](graph::Node state) {
+      return std::ranges::find_if(detours,
+                                  [&](graph::Node each) { return blueprint_.precedes(each, state); });
+    };
     std::optional<graph::Node> active;
     for (const graph::Node state : states) {
       if (survey_.wanted(state) != Truth::True) continue;
-      if (!active || is_open(state, member.id)) active = state;
+      if (!active || (is_open(state, member.id) && detour_before(state) == detours.end())) active = state;
     }
     if (active == node) {
       remember_former_states(node, states);
       return true;
     }
-    const bool is_over = active && blueprint_.precedes(node, *active);
-    report(node, is_over ? NodeState::Superseded : NodeState::Waiting,
-           is_over ? fmt::format("{} is in its state {}", member.id.display(), blueprint_.name_of(*active))
-                   : survey_.of(node).gate);
+    if (active && blueprint_.precedes(node, *active)) {
+      report(node, NodeState::Superseded,
+             fmt::format("{} is in its state {}", member.id.display(), blueprint_.name_of(*active)));
+      return false;
+    }
+    if (const auto detour = detour_before(node); survey_.of(node).gate.empty() && detour != detours.end()) {
+      reports_[node].waits_on = told(*detour).name;
+      report(node, NodeState::Waiting,
+             fmt::format("waits for {}, which has to be written first", told(*detour).name));
+      return false;
+    }
+    report(node, NodeState::Waiting, survey_.of(node).gate);
     return false;
   }
 
   bool is_open(graph::Node state, const ObjectId& id) const {
-    return survey_.of(state).gate.empty() || survey_.latched(state, *survey_.member(state, id));
+    return survey_.of(state).gate.empty() || is_in(state, id);
+  }
+  // Whether the object is in that state.
+  bool is_in(graph::Node state, const ObjectId& id) const {
+    return survey_.latched(state, *survey_.member(state, id));
+  }
+
+  // Nodes with a new input that is to be written in a former state of the object (or, along a continuous
+  // edge, with a repair), so that the later ones have to wait: they would wait for that state without end if
+  // nobody went back to it.
+  std::vector<graph::Node> detours_of(const std::vector<graph::Node>& states, const ObjectId& id) const {
+    std::vector<graph::Node> found;
+    for (graph::Node node = 0; states.size() > 1 && node < blueprint_.nodes().size(); ++node) {
+      if (std::ranges::find(states, node) != states.end() || !has_to_be_written(node)) continue;
+      const bool is_detour = std::ranges::any_of(blueprint_.edges_into(node), [&](std::size_t i) {
+        const graph::Node from = blueprint_.sequence()[i].from;
+        return std::ranges::find(states, from) != states.end() && waits_for_state(i) &&
+               (is_in(from, id) || is_worth_going_back(node, i));
+      });
+      if (is_detour) found.push_back(node);
+    }
+    return found;
+  }
+
+  bool has_to_be_written(graph::Node node) const {
+    const Facts& facts = survey_.of(node);
+    const NodeType type = told(node).type;
+    if (survey_.wanted(node) != Truth::True || facts.made != Facts::Made::Yes) return false;
+    if (type == NodeType::Act) return !recorded_.reached(told(node).name, facts.hash);
+    return (told(node).keeps_objects() || type == NodeType::Absent) &&
+           std::ranges::any_of(facts.members, [&](const Member& each) {
+             if (survey_.latched(node, each) && facts.repair_gate.empty()) return false;
+             return type == NodeType::Absent ? each.observed.there()
+                                             : each.observed.absent() || (each.ours && each.dirty);
+           });
+  }
+
+  // An edge that waits until an object is in its state. Only an act has it deleted once more.
+  bool waits_for_state(std::size_t edge_index) const {
+    const blueprint::SequenceEdge& edge = blueprint_.sequence()[edge_index];
+    const bool is_ready = edge.until == blueprint::Condition::Ready && told(edge.from).keeps_objects();
+    const bool is_gone = told(edge.from).type == NodeType::Absent && told(edge.to).type == NodeType::Act;
+    return edge.gate != blueprint::Gate::Soft && survey_.wanted(edge.from) == Truth::True &&
+           (is_ready || is_gone);
+  }
+
+  // The node waits for the state of that edge, and only for states that objects can go back to, and these go
+  // on from there once it is written, not before.
+  bool is_worth_going_back(graph::Node node, std::size_t edge_index) const {
+    const std::vector<std::size_t> unmet = survey_.unmet(node);
+    if (std::ranges::find(unmet, edge_index) == unmet.end()) return false;
+    const bool is_act = told(node).type == NodeType::Act;
+    return std::ranges::all_of(unmet, [&](std::size_t i) {
+      const graph::Node from = blueprint_.sequence()[i].from;
+      return waits_for_state(i) && survey_.of(from).gate.empty() &&
+             std::ranges::all_of(survey_.of(from).members, [&](const Member& member) {
+               const std::vector<graph::Node>& states = survey_.writers().at(member.id.key());
+               return states.size() > 1 && std::ranges::all_of(states, [&](graph::Node state) {
+                        return survey_.wanted(state) != Truth::True || !blueprint_.precedes(from, state) ||
+                               (blueprint_.precedes(node, state) && (is_act || told(state).keeps_objects()));
+                      });
+             });
+    });
   }
 
   // A state that can't be made now was the last one: no other may take its place meanwhile. Or it isn't known
@@ -216,9 +291,8 @@ class Reconciler {
     const Observation& observed = member.observed;
     if (observed.state == Observation::State::Unknown)
       return report(node, NodeState::Waiting, not_known(member.id, member.observed));
-    const std::string& gate = survey_.latched(node, member) && survey_.of(node).repair_gate.empty()
-                                  ? kNothing
-                                  : survey_.of(node).gate;
+    const std::string& gate =
+        survey_.latched(node, member) ? survey_.of(node).repair_gate : survey_.of(node).gate;
     if (observed.absent()) {
       if (!gate.empty()) return report(node, NodeState::Waiting, gate);
       return write(node, member);

@@ -277,6 +277,10 @@ class Case {
           for (graph::Node node = 0; node < blueprint_->nodes().size(); ++node)
             if (node != each.from && is_state(node) && blueprint_->precedes(each.to, node))
               feeds_back_ = may_never_end_ = true;
+      // With each new input of a node between two states, the object goes through both again.
+      for (graph::Node node = 0; node < blueprint_->nodes().size(); ++node)
+        goes_back_ |=
+            blueprint_->nodes()[node].writes_objects() && !is_state(node) && is_between_states(node);
       break;
     }
     instance_ = Value::object(
@@ -523,7 +527,8 @@ class Case {
     if (stored_.find(each.id) == nullptr)
       fail(fmt::format("{} is written and not recorded", each.id.display()));
     if (program(each.node).type == NodeType::Act) begins(each);
-    if (quiet_ && !feeds_back_ && ++writes_[{each.node, each.id, each.hash}] > 1)
+    const bool may_repeat = feeds_back_ || (goes_back_ && is_state(index_of(each.node)));
+    if (quiet_ && !may_repeat && ++writes_[{each.node, each.id, each.hash}] > 1)
       fail(fmt::format("{} is written twice with one input", each.id.display()));
     Value object = each.object;
     if (there != nullptr) {
@@ -600,14 +605,40 @@ class Case {
   }
 
   bool is_state(graph::Node node) const { return program(blueprint_->name_of(node)).object == "state"; }
+  bool is_between_states(graph::Node node) const {
+    bool after = false, before = false;
+    for (graph::Node state = 0; state < blueprint_->nodes().size(); ++state) {
+      if (!is_state(state)) continue;
+      after |= blueprint_->precedes(state, node);
+      before |= blueprint_->precedes(node, state);
+    }
+    return after && before;
+  }
   bool are_states(const std::string& a, const std::string& b) const {
     return program(a).object == "state" && program(b).object == "state";
+  }
+
+  // The object has left that state for a later one, and some state on the way doesn't wait for the node or
+  // deletes the object.
+  bool was_left(graph::Node from, graph::Node node) const {
+    const std::string renamed(instance_.string_at({"spec", "name" + blueprint_->name_of(from)}));
+    const Recorded* const last = record_.find(map_id("state" + renamed));
+    if (!is_state(from) || last == nullptr || last->hash.empty()) return false;
+    const graph::Node now = index_of(last->node);
+    for (graph::Node state = 0; state < blueprint_->nodes().size(); ++state)
+      if (is_state(state) && blueprint_->precedes(from, state) &&
+          (state == now || blueprint_->precedes(state, now)) &&
+          (blueprint_->nodes()[state].type == NodeType::Absent || !blueprint_->precedes(node, state)))
+        return true;
+    return false;
   }
 
   // A necessary condition for an edge to hold, by what informers have seen.
   bool may_hold(const SequenceEdge& edge) const {
     const blueprint::Node& from = blueprint_->nodes()[edge.from];
     const Program& told = program(from.name);
+    if ((edge.until == Condition::Ready || edge.until == Condition::Present) && was_left(edge.from, edge.to))
+      return true;
     if (edge.until == Condition::Done)
       return std::ranges::any_of(succeeded_, [&](const auto& each) { return each.first == from.name; }) ||
              !surely_wanted(edge.from);
@@ -730,8 +761,8 @@ class Case {
       if (each.state == NodeState::Deleting && each.detail.find("its values") == std::string::npos &&
           each.detail.find("what came after") == std::string::npos)
         fail(fmt::format("{} is still going: {}", each.node, each.detail));
-      if (each.state == NodeState::Waiting && !is_excused(each.detail))
-        fail(fmt::format("{} waits in the end: {}", each.node, each.detail));
+      if (each.state == NodeState::Waiting && !is_excused(plan, each))
+        fail(fmt::format("{} waits in the end: {}\n{}", each.node, each.detail, states_of(plan)));
       if (each.state == NodeState::Failed && each.detail.find("broken") == std::string::npos &&
           each.detail.find("has failed") == std::string::npos &&
           each.detail.find("exists already") == std::string::npos)
@@ -758,13 +789,30 @@ class Case {
     return recorded != nullptr && !possibly_wanted(index_of(recorded->node));
   }
 
+  static std::string states_of(const Plan& plan) {
+    std::string all;
+    for (const NodeReport& each : plan.nodes)
+      all += fmt::format("  {} is {}: {} (on {})\n", each.node, word(each.state), each.detail, each.waits_on);
+    for (const Recorded& each : plan.record.objects)
+      all += fmt::format("  {} of {} '{}'\n", each.id.display(), each.node, each.hash);
+    return all;
+  }
+
   // The things that may rightly be waited for without end: values of what isn't wanted, guards that nobody
-  // can judge, the absence of what is wanted, and whatever waits for those.
-  static bool is_excused(const std::string& why) {
-    for (const std::string_view excuse : {"not wanted", "is not known yet", "too often", "still there",
-                                          "broken", "waits for", "nothing is known", "has failed"})
-      if (why.find(excuse) != std::string::npos) return true;
-    return false;
+  // can judge, the absence of what is wanted, what has failed, a value that an object doesn't have, and
+  // whatever waits for those.
+  bool is_excused(const Plan& plan, const NodeReport& waiting, std::size_t depth = 0) const {
+    for (const std::string_view excuse :
+         {"not wanted", "is not known yet", "too often", "still there", "broken", "nothing is known",
+          "has failed", "waits for data.out of"})
+      if (waiting.detail.find(excuse) != std::string::npos) return true;
+    if (waiting.waits_on.empty() || depth > plan.nodes.size()) return false;
+    const NodeReport& on = *std::ranges::find(plan.nodes, waiting.waits_on, &NodeReport::node);
+    // Of states that wait for each other over nodes that aren't wanted the first may never come to be.
+    const Recorded* const state = on.id ? record_.find(*on.id) : nullptr;
+    const bool was_skipped = on.state == NodeState::Superseded && (state == nullptr || state->hash.empty());
+    return was_skipped || on.state == NodeState::Failed ||
+           (on.state == NodeState::Waiting && is_excused(plan, on, depth + 1));
   }
 
   // --- everybody else
@@ -953,7 +1001,7 @@ class Case {
   // Which nodes came and went how often: what depends on itself would do so without end.
   static constexpr int kMostFlips = 5;
   std::map<std::string, std::pair<Truth, int>> flips_;
-  bool feeds_back_ = false, may_never_end_ = false;
+  bool feeds_back_ = false, goes_back_ = false, may_never_end_ = false;
   bool instance_there_ = true, has_finalizer_ = false, quiet_ = false, label_was_removed_ = false;
   bool is_scope_unknown_ = false, is_kind_away_ = false;  // in this round
   Record record_;                                         // what the operator knows

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reconcile/facts.h"
 #include "reconcile/ownership.h"
 #include "reconcile/status.h"
@@ -827,6 +829,236 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
     last = decide(blueprint, instance, record, contracts);
     EXPECT_EQ(report("b").detail, "waits for a: contract broken: extra field kind");
   }
+}
+
+// A node between two states of an object, whose input alone changes.
+class BetweenStatesTest : public ReconcileTest {
+ protected:
+  // The nodes that are written in each round.
+  std::vector<std::vector<std::string>> rounds() {
+    std::vector<std::vector<std::string>> all;
+    for (int round = 0; round < 20; ++round) {
+      Queries states = queries();
+      states.make = [this](const std::string& node, const Value& environment) -> Result<Value> {
+        if (failing == node) return error(ErrorKind::Invalid, "no such field");
+        const bool is_job = blueprint.nodes()[*blueprint.node_called(node)].type == blueprint::NodeType::Act;
+        const auto object = object_of.find(node);
+        return yaml(
+            fmt::format("{{apiVersion: {}, kind: {}, metadata: {{name: {}, namespace: shop}}, data: {{by: "
+                        "{}, size: '{}'}}}}",
+                        is_job ? "batch/v1" : "v1", is_job ? "Job" : "ConfigMap",
+                        object == object_of.end() ? node : object->second, node,
+                        node == sized ? environment.at_path({"instance", "spec", "size"})->as_int() : 0));
+      };
+      last = decide(blueprint, instance, record, states);
+      if (last.applies.empty() && last.deletes.empty() && last.record == record) return all;
+      applied.clear();
+      carry_out(last);
+      for (auto& [name, object] : objects)
+        if (object.string_at("kind") == "Job")
+          object.set("status", yaml("{conditions: [{type: Complete, status: 'True'}]}"));
+      std::ranges::sort(applied);
+      if (!applied.empty()) all.push_back(applied);
+    }
+    ADD_FAILURE() << "it never ends";
+    return all;
+  }
+  void describe_chain(std::string_view stopped, std::string_view sequence) {
+    describe(fmt::format(R"(
+kind: {{group: example.com, version: v1, kind: App}}
+nodes: {{stopped: {}, config: own, other: own, running: own}}
+also:
+  - {{from: instance, to: stopped}}
+  - {{from: instance, to: config}}
+  - {{from: instance, to: other}}
+  - {{from: instance, to: running}}
+sequence: [{}]
+)",
+                         stopped, sequence));
+  }
+  using Rounds = std::vector<std::vector<std::string>>;
+
+  std::map<std::string, std::string> object_of = {
+      {"stopped", "web"}, {"warm", "web"}, {"running", "web"}, {"other-running", "other"}};
+  std::string sized = "config";  // the node whose input is the size
+};
+
+TEST_F(BetweenStatesTest, ItsNewInputTakesTheObjectThroughBothStates) {
+  describe_chain("own",
+                 "{from: stopped, to: config}, {from: config, to: running}, {from: config, to: other}");
+  const Rounds first = {{"stopped"}, {"config"}, {"other", "running"}};
+  EXPECT_EQ(rounds(), first);
+  EXPECT_EQ(rounds(), Rounds());
+  instance["spec"].set("size", 2);
+  const Rounds again = {{"stopped"}, {"config"}, {"running"}};
+  EXPECT_EQ(rounds(), again);
+  EXPECT_EQ(objects["config"].string_at({"data", "size"}), "2");
+  EXPECT_EQ(objects["web"].string_at({"data", "by"}), "running");
+  // A repair has no new input.
+  objects.erase("config");
+  EXPECT_EQ(rounds(), Rounds{{"config"}});
+}
+
+TEST_F(BetweenStatesTest, SoDoesThatOfANodeFurtherAway) {
+  describe_chain("own", "{from: stopped, to: config}, {from: config, to: other}, {from: other, to: running}");
+  EXPECT_EQ(rounds().size(), 4U);
+  instance["spec"].set("size", 2);
+  const Rounds again = {{"stopped"}, {"config"}, {"running"}};
+  EXPECT_EQ(rounds(), again);
+}
+
+TEST_F(BetweenStatesTest, TheObjectStaysWhereGoingBackWouldNotHelp) {
+  describe_chain("own",
+                 "{from: stopped, to: config}, {from: other, to: config}, {from: config, to: running}");
+  rounds();
+  instance["spec"].set("size", 2);
+  objects["other"]["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  EXPECT_EQ(rounds(), Rounds()) << "config waits for other too";
+  EXPECT_EQ(report("stopped").state, NodeState::Superseded);
+  objects["other"]["metadata"].erase("deletionTimestamp");
+  const Rounds again = {{"stopped"}, {"config"}, {"running"}};
+  EXPECT_EQ(rounds(), again);
+}
+
+// Nobody would go on to the state in which the object is now, since another one may follow the first.
+TEST_F(BetweenStatesTest, TheObjectStaysWhereAnotherStateWouldFollowFirst) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {stopped: own, config: own, warm: own, running: own}
+also:
+  - {from: instance, to: stopped}
+  - {from: instance, to: config}
+  - {from: instance, to: warm}
+  - {from: instance, to: running}
+sequence:
+  - {from: stopped, to: config}
+  - {from: stopped, to: warm}
+  - {from: warm, to: running}
+  - {from: config, to: running}
+)");
+  rounds();
+  ASSERT_EQ(objects["web"].string_at({"data", "by"}), "running");
+  instance["spec"].set("size", 2);
+  EXPECT_EQ(rounds(), Rounds{{"config"}}) << "warm doesn't wait for config: stopped is passed";
+  EXPECT_EQ(report("config").state, NodeState::Ready);
+}
+
+// Two objects go back together.
+TEST_F(BetweenStatesTest, ANodeThatWaitsForStatesOfTwoObjectsTakesBothBack) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {stopped: own, other: own, config: own, running: own, other-running: own}
+also:
+  - {from: instance, to: stopped}
+  - {from: instance, to: other}
+  - {from: instance, to: config}
+  - {from: instance, to: running}
+  - {from: instance, to: other-running}
+sequence:
+  - {from: stopped, to: config}
+  - {from: other, to: config}
+  - {from: config, to: running}
+  - {from: config, to: other-running}
+)");
+  rounds();
+  instance["spec"].set("size", 2);
+  const Rounds again = {{"other", "stopped"}, {"config"}, {"other-running", "running"}};
+  EXPECT_EQ(rounds(), again);
+}
+
+TEST_F(BetweenStatesTest, SoDoesAnActThatALaterStateWaitsForOverAnother) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {stopped: own, job: act, warm: own, running: own}
+also:
+  - {from: instance, to: stopped}
+  - {from: instance, to: job}
+  - {from: instance, to: warm}
+  - {from: instance, to: running}
+sequence:
+  - {from: stopped, to: job}
+  - {from: job, to: warm}
+  - {from: warm, to: running}
+)");
+  sized = "job";
+  rounds();
+  ASSERT_EQ(objects["web"].string_at({"data", "by"}), "running");
+  instance["spec"].set("size", 2);
+  const Rounds again = {{"stopped"}, {"job"}, {"warm"}, {"running"}};
+  EXPECT_EQ(rounds(), again);
+}
+
+TEST_F(BetweenStatesTest, AStateIsNotPresentBecauseTheObjectIs) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {stopped: own, config: own, warm: own, running: own}
+also:
+  - {from: instance, to: stopped}
+  - {from: instance, to: config}
+  - {from: instance, to: warm}
+  - {from: instance, to: running}
+sequence:
+  - {from: stopped, to: config}
+  - {from: config, to: warm}
+  - {from: warm, to: running, until: present}
+)");
+  failing = "config";
+  EXPECT_EQ(rounds(), Rounds{{"stopped"}});
+  EXPECT_EQ(report("running").state, NodeState::Waiting);
+}
+
+TEST_F(BetweenStatesTest, AValueBetweenThemIsReadyAfterwards) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {stopped: own, config: value, running: own}
+also:
+  - {from: instance, to: stopped}
+  - {from: instance, to: config}
+  - {from: instance, to: running}
+sequence: [{from: stopped, to: config}, {from: config, to: running}]
+)");
+  rounds();
+  EXPECT_EQ(objects["web"].string_at({"data", "by"}), "running");
+  for (const NodeReport& each : last.nodes)
+    EXPECT_TRUE(each.state == NodeState::Ready || each.state == NodeState::Superseded) << each.node;
+}
+
+// It was on its way already when the first state got another input.
+TEST_F(BetweenStatesTest, AnEdgeFromAStateThatWasPassedHolds) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {stopped: own, warm: own, running: own, last: own}
+also:
+  - {from: instance, to: stopped}
+  - {from: instance, to: warm}
+  - {from: instance, to: running}
+  - {from: instance, to: last}
+sequence:
+  - {from: stopped, to: warm}
+  - {from: stopped, to: running}
+  - {from: warm, to: running}
+  - {from: last, to: running}
+)");
+  sized = "stopped";
+  failing = "last";
+  rounds();
+  ASSERT_EQ(objects["web"].string_at({"data", "by"}), "warm");
+  instance["spec"].set("size", 2);
+  EXPECT_EQ(rounds(), Rounds());
+  failing.clear();
+  const Rounds rest = {{"last"}, {"running"}};
+  EXPECT_EQ(rounds(), rest);
+}
+
+// Deleting what was made since would lose it.
+TEST_F(BetweenStatesTest, AnObjectIsNotDeletedOnceMore) {
+  describe_chain("absent", "{from: stopped, to: config}, {from: config, to: running}");
+  rounds();
+  ASSERT_TRUE(objects.contains("web"));
+  instance["spec"].set("size", 2);
+  EXPECT_EQ(rounds(), Rounds{{"config"}});
+  EXPECT_THAT(deleted, IsEmpty());
+  EXPECT_EQ(report("running").state, NodeState::Ready);
 }
 
 TEST_F(ReconcileTest, AListThatIsRefusedSaysSo) {

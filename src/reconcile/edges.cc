@@ -43,11 +43,21 @@ void Survey::judge_edges(graph::Node node) {
     std::string why;
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
     why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
-    if (edge.gate == Gate::Continuous && facts.repair_gate.empty()) facts.repair_gate = why;
+    // An object in its later state isn't in the former one, so that the latter holds once.
+    if (edge.gate == Gate::Continuous && facts.repair_gate.empty() && !are_states(edge.from, edge.to))
+      facts.repair_gate = why;
     if (!facts.gate.empty()) continue;
     facts.gate = std::move(why);
     facts.waits_on = edge.from;
   }
+}
+
+std::vector<std::size_t> Survey::unmet(graph::Node node) const {
+  std::vector<std::size_t> found;
+  std::string why;
+  for (const std::size_t i : blueprint_.edges_into(node))
+    if (blueprint_.sequence()[i].gate != Gate::Soft && !holds(i, why)) found.push_back(i);
+  return found;
 }
 
 bool Survey::holds(std::size_t edge_index, std::string& why) const {
@@ -60,7 +70,23 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
       why = "there is no evidence that this state was reached";
       return false;
     }
+    // On its way it has left that state, which may have another input since.
+    if (std::ranges::all_of(facts_[edge.from].members, [&](const Member& each) {
+          const std::optional<graph::Node> now = later_state(edge.from, each);
+          return now && blueprint_.precedes(*now, edge.to);
+        }))
+      return true;
+    // The object may be there in an earlier state.
+    if (blueprint_.nodes()[edge.from].keeps_objects() &&
+        !std::ranges::all_of(facts_[edge.from].members, [&](const Member& each) {
+          const Recorded* const last = record_.find(each.id);
+          return last != nullptr && last->node == blueprint_.name_of(edge.from);
+        })) {
+      why = "it is not in that state yet";
+      return false;
+    }
   }
+  if (is_wanted && is_passed(edge)) return true;
   if (edge.until == Condition::Gone || edge.until == Condition::Terminating) return is_gone(edge, why);
   if (!is_wanted) return true;
   const Facts& source = facts_[edge.from];
@@ -74,6 +100,30 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
   const Status matches = queries_.check_edge ? queries_.check_edge(edge_index, *source.live) : Status();
   if (!matches.ok()) why = reason_of(matches.error());
   return matches.ok();
+}
+
+std::optional<graph::Node> Survey::later_state(graph::Node state, const Member& member) const {
+  const Recorded* const last = record_.find(member.id);
+  if (last == nullptr || last->hash.empty()) return std::nullopt;
+  const std::optional<graph::Node> now = blueprint_.node_called(last->node);
+  return now && writers_.contains(member.id.key()) && blueprint_.precedes(state, *now) ? now : std::nullopt;
+}
+
+bool Survey::is_passed(const SequenceEdge& edge) const {
+  const blueprint::Node& to = blueprint_.nodes()[edge.to];
+  const bool writes = to.writes_objects() || to.type == NodeType::Absent;
+  const bool was_absent = blueprint_.nodes()[edge.from].type == NodeType::Absent;
+  if (!was_absent && edge.until != Condition::Ready && edge.until != Condition::Present) return false;
+  const std::vector<Member>& members = facts_[edge.from].members;
+  return !members.empty() && std::ranges::all_of(members, [&](const Member& member) {
+    const std::optional<graph::Node> now = later_state(edge.from, member);
+    return now && std::ranges::any_of(writers_.at(member.id.key()), [&](graph::Node state) {
+             if (wanted_[state] != Truth::True || !blueprint_.precedes(edge.from, state)) return false;
+             if (state != *now && !blueprint_.precedes(state, *now)) return false;
+             return !writes || was_absent || blueprint_.nodes()[state].type == NodeType::Absent ||
+                    !blueprint_.precedes(edge.to, state);
+           });
+  });
 }
 
 bool Survey::is_there(graph::Node node, std::string& why) const {

@@ -99,6 +99,8 @@ class Survey {
   bool latched(graph::Node node, const Member& member) const;
   /// May it be written? Of a member: repairs don't wait.
   bool may_write(graph::Node node, const Member& member) const;
+  /// The hard edges into a node that don't hold.
+  std::vector<std::size_t> unmet(graph::Node node) const;
   /// The known values for a node's function, and the names of the unknown ones. nullopt: it can't be called
   /// whatever they are.
   struct Inputs {
@@ -135,6 +137,11 @@ class Survey {
   void find_writers();
   void judge_edges(graph::Node node);
   bool holds(std::size_t edge, std::string& why) const;
+  /// Objects have left the state that the edge comes from for a later one, and nobody brings them back: the
+  /// later states don't wait for the node, or it writes nothing, or an object would be deleted once more for
+  /// something else than an act.
+  bool is_passed(const blueprint::SequenceEdge& edge) const;
+  std::optional<graph::Node> later_state(graph::Node state, const Member& member) const;
   bool is_there(graph::Node node, std::string& why) const;
   std::string why_not_released(const Member& member) const;
   bool is_gone(const blueprint::SequenceEdge& edge, std::string& why) const;

@@ -98,6 +98,37 @@ def a_job_migrates_between_two_states_of_a_deployment(t):
 
 
 @test
+def a_configuration_changes_while_what_reads_it_is_stopped(t):
+    where = kind(t, "Thing", "things")
+    app = """{{ apiVersion = "apps/v1", kind = "Deployment", metadata.name = "app", spec = {{
+      replicas = {}, selector.matchLabels.app = "app",
+      template = {{ metadata.labels.app = "app", spec.containers = [{{ name = "app", image = "app:1" }}] }} }} }}"""
+    blueprint(t, HEAD + """
+      nodes = {
+        stopped.own = fun {..} => """ + app.format(0) + """,
+        config.own = fun {instance, ..} => """ + map_of('"config"', "{ mode = instance.spec.mode }") + """,
+        running.own = fun {..} => """ + app.format(2) + """,
+      },
+      also = [{from = "instance", to = "stopped"}, {from = "instance", to = "config"}, {from = "instance", to = "running"}],
+      sequence = [{from = "stopped", to = "config"}, {from = "config", to = "running"}],
+    """ + TAIL)
+    Operator(t)
+    make(t, where, mode="a")
+    wait_ready(t, where)
+    mark = t.mark()
+    change(t, where, {"mode": "b"})
+    t.kube.wait("the configuration arrives", lambda: t.kube.get("ConfigMap", t.ns, "config")["data"]["mode"] == "b")
+    wait_ready(t, where)
+    equal(t.kube.get("Deployment", t.ns, "app")["spec"]["replicas"], 2, "replicas")
+    made = [r.uri.split("?")[0].split("/")[-1] for r in writes(t, mark)]
+    equal([name for name in made if name in ("app", "config")], ["app", "config", "app"], "stopped, changed, run again")
+    # A change of another instance's field, or nothing at all, stops nothing.
+    quiet(t)
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+
+
+@test
 def a_contract_says_what_is_ready_and_an_act_that_fails_is_told(t):
     where = kind(t, "Thing", "things")
     blueprint(t, HEAD + '''

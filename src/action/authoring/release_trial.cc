@@ -11,7 +11,7 @@ using apimachinery::ObjectKey;
 
 Status uninstall_trial(const Environment& environment, const release::ReleaseId& id, UninstallHooks hooks,
                        apply::PruneRules rules, Duration timeout, const Context& context) {
-  const UninstallOptions options{.rules = rules,
+  const UninstallOptions options{.rules = std::move(rules),
                                  .wait = true,
                                  .no_hooks = hooks == UninstallHooks::Skipped,
                                  .timeout = timeout,
