@@ -618,8 +618,8 @@ class Case {
     return program(a).object == "state" && program(b).object == "state";
   }
 
-  // The object has left that state for a later one, and some state on the way doesn't wait for the node or
-  // deletes the object.
+  // The object has left that state for a later one, and some state on the way doesn't wait for the node, or
+  // deletes the object, which only an act has done once more.
   bool was_left(graph::Node from, graph::Node node) const {
     const std::string renamed(instance_.string_at({"spec", "name" + blueprint_->name_of(from)}));
     const Recorded* const last = record_.find(map_id("state" + renamed));
@@ -628,7 +628,9 @@ class Case {
     for (graph::Node state = 0; state < blueprint_->nodes().size(); ++state)
       if (is_state(state) && blueprint_->precedes(from, state) &&
           (state == now || blueprint_->precedes(state, now)) &&
-          (blueprint_->nodes()[state].type == NodeType::Absent || !blueprint_->precedes(node, state)))
+          ((blueprint_->nodes()[state].type == NodeType::Absent &&
+            blueprint_->nodes()[node].type != NodeType::Act) ||
+           !blueprint_->precedes(node, state)))
         return true;
     return false;
   }

@@ -120,8 +120,8 @@ bool Survey::is_passed(const SequenceEdge& edge) const {
     return now && std::ranges::any_of(writers_.at(member.id.key()), [&](graph::Node state) {
              if (wanted_[state] != Truth::True || !blueprint_.precedes(edge.from, state)) return false;
              if (state != *now && !blueprint_.precedes(state, *now)) return false;
-             return !writes || was_absent || blueprint_.nodes()[state].type == NodeType::Absent ||
-                    !blueprint_.precedes(edge.to, state);
+             const bool deletes = was_absent || blueprint_.nodes()[state].type == NodeType::Absent;
+             return !writes || (deletes && to.type != NodeType::Act) || !blueprint_.precedes(edge.to, state);
            });
   });
 }

@@ -158,7 +158,7 @@ Truth Survey::guard(graph::Node value) const {
       const SequenceEdge& edge = blueprint_.sequence()[i];
       if (seen[edge.from]) continue;
       if (wanted_[edge.from] == Truth::Unknown) return Truth::Unknown;
-      // What it tells now is of a later state of the object, which may be wanted because of it.
+      // Its value is now that of a later state of the object, which may be wanted because of it.
       if (at == value && edge.gate != Gate::Soft && is_passed(edge)) return Truth::Unknown;
       seen[edge.from] = true;
       if (wanted_[edge.from] == Truth::True) open.push_back(edge.from);
