@@ -72,8 +72,7 @@ class PasskeyStore {
   virtual Result<std::vector<Passkey>> passkeys(const std::string& account) = 0;
   /// Of an account that may sign in; nullopt: there is none.
   virtual Result<std::optional<PasskeyOwner>> find(const std::string& credential) = 0;
-  /// Whether the counter is good (webauthn::counter_is_good): it counts as used then, and is suspected
-  /// otherwise.
+  /// Whether the counter grew, or is 0 as it always was: it counts as used then, and is suspected otherwise.
   virtual Result<bool> use(std::int64_t id, std::uint32_t counter) = 0;
   /// Ends the account's sessions, and its recovery codes if nothing asks for them any more. NotFound.
   virtual Status remove(const std::string& account, std::int64_t id, const Audit& audit = {}) = 0;

@@ -42,7 +42,6 @@ struct ClientOptions {
   std::size_t max_connections = 64;
   /// With HTTP/2: requests that share one connection before another is opened. README.md has the measurement.
   std::size_t streams_per_connection = 100;
-  bool http2 = true;        ///< where the server offers it
   bool compression = true;  ///< accept gzip in answers to send()
   /// An HTTP/2 connection that is in use is pinged this often (after client-go's ReadIdleTimeout), and is
   /// closed if nothing at all comes within `ping_timeout`: a load balancer on the way may acknowledge what

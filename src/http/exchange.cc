@@ -198,7 +198,7 @@ Status Exchange::prepare() {
   curl_easy_setopt(easy_, CURLOPT_TCP_KEEPINTVL, 15L);
   // Whenever the I/O thread says so: of a connection that is younger than this, libcurl sends no ping.
   curl_easy_setopt(easy_, CURLOPT_UPKEEP_INTERVAL_MS, 0L);
-  const bool http2 = options.http2 && url_.scheme == "https";
+  const bool http2 = url_.scheme == "https";  // where the server offers it
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION,
                    static_cast<long>(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   // Rather wait for a connection that is being opened than open one more.

@@ -183,7 +183,7 @@ Result<Response> RetryingTransport::attempt_once(const Request& request, const s
   // Of two attempts only the first is a short one.
   if (request.connect_timeout || request.repeat == Repeat::Never) return once(request);
   Request first = request;
-  first.connect_timeout = options_.first_connect;
+  first.connect_timeout = RetryOptions::kFirstConnect;
   return once(first);
 }
 
@@ -192,7 +192,7 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
                                                                  const Result<Response>& result, int attempt,
                                                                  const Spent& spent) {
   if (request.repeat == Repeat::Never) return std::nullopt;
-  if (!may_pass(result) || attempt >= options_.attempts) return std::nullopt;
+  if (!may_pass(result) || attempt >= RetryOptions::kAttempts) return std::nullopt;
   if (request.repeat == Repeat::Unsafe && !surely_not_acted(result)) return std::nullopt;
 
   Wait next{.time = back_off(attempt), .why = {}, .asked_for = false};
@@ -208,15 +208,15 @@ std::optional<RetryingTransport::Wait> RetryingTransport::decide(const Request& 
   }
   const bool reached = has_answered(origin);
   const Duration patience = throttled ? options_.patience
-                            : reached ? options_.failure_patience
-                                      : options_.first_contact_patience;
+                            : reached ? RetryOptions::kFailurePatience
+                                      : RetryOptions::kFirstContactPatience;
   if (spent.waiting + next.time > patience) {
     if (!result.ok()) note_gone(origin);
     return std::nullopt;
   }
   // A server that restarts refuses connections or breaks them; one that takes a request and is silent hangs.
   const bool hangs = !result.ok() && is_silent(result.error());
-  if (!throttled && (!reached || hangs) && spent.attempts > options_.first_connect + patience)
+  if (!throttled && (!reached || hangs) && spent.attempts > RetryOptions::kFirstConnect + patience)
     return std::nullopt;
   return next;
 }
@@ -239,15 +239,16 @@ void RetryingTransport::note_gone(const std::string& origin) {
 /// Exponential with "equal jitter": half fixed, half at random.
 Duration RetryingTransport::back_off(int attempt) {
   const int doublings = std::min(attempt - 1, 20);
-  const Duration full = std::min(options_.first_wait * (std::int64_t{1} << doublings), options_.longest_wait);
+  const Duration full =
+      std::min(options_.first_wait * (std::int64_t{1} << doublings), RetryOptions::kLongestWait);
   std::uint32_t number = 0;
   random_.fill(std::as_writable_bytes(std::span(&number, 1)));
   return full / 2 + full / 2 * (number % 1024) / 1024;
 }
 
 void RetryingTransport::report(const std::string& origin, const Wait& wait, Duration attempted) {
-  const bool silent = attempted >= options_.report_after && !has_answered(origin);
-  if (wait.time < options_.report_after && !silent) return;
+  const bool silent = attempted >= RetryOptions::kReportAfter && !has_answered(origin);
+  if (wait.time < RetryOptions::kReportAfter && !silent) return;
   {
     const std::scoped_lock lock(mutex_);
     const SteadyTime now = clock_.steady_now();

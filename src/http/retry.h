@@ -24,25 +24,27 @@ namespace mist::http {
 
 struct RetryOptions {
   Duration first_wait = std::chrono::milliseconds(200);  ///< doubles with each attempt, half of it at random
-  Duration longest_wait = std::chrono::seconds(5);       ///< of our own choice; Retry-After may ask for more
+  static constexpr Duration kLongestWait =
+      std::chrono::seconds(5);  ///< of our own choice; Retry-After may ask for more
   /// Waiting that one request may cost, whatever the reason. The Context's deadline ends it earlier.
   Duration patience = std::chrono::seconds(60);
   /// The same for broken connections and 5xx; servers that restart are back after this. A server that isn't
-  /// counts as one that never answered: what is asked next waits no longer than `first_contact_patience`.
-  Duration failure_patience = std::chrono::seconds(20);
+  /// counts as one that never answered: what is asked next waits no longer than `kFirstContactPatience`.
+  static constexpr Duration kFailurePatience = std::chrono::seconds(20);
   /// The same until that server answered for the first time: a wrong address should be reported quickly, and
   /// one transport may lead to many servers.
-  Duration first_contact_patience = std::chrono::milliseconds(800);
+  static constexpr Duration kFirstContactPatience = std::chrono::milliseconds(800);
   /// Until then the first attempt may take this long to connect; then the user is told, and the second one
   /// has the client's own time. Attempts that took longer than that and the patience together are not
   /// repeated; of a server that has answered, only if the last one ended in silence (silent.h).
-  Duration first_connect = std::chrono::seconds(4);
+  static constexpr Duration kFirstConnect = std::chrono::seconds(4);
   /// Until then somebody who waits longer than that for an answer is told: the peer may have accepted the
-  /// connection and hang. Longer than first_connect, which has a message of its own.
+  /// connection and hang. Longer than kFirstConnect, which has a message of its own.
   Duration first_silence = std::chrono::seconds(5);
-  int attempts = 60;
-  std::string peer = "the API server";              ///< for messages
-  Duration report_after = std::chrono::seconds(1);  ///< waits from this on are told to the EventSink
+  static constexpr int kAttempts = 60;
+  std::string peer = "the API server";  ///< for messages
+  static constexpr Duration kReportAfter =
+      std::chrono::seconds(1);  ///< waits from this on are told to the EventSink
   Tracer tracer = {};
 };
 

@@ -164,7 +164,7 @@ TEST_F(Retry, SilenceIsToldAfterAShortFirstAttemptAndEndsWithTheSecond) {
   });
   ASSERT_FALSE(send(Repeat::Unsafe).ok());
   ASSERT_EQ(inner_.count(), 2u);
-  EXPECT_EQ(inner_.requests()[0].connect_timeout, RetryOptions().first_connect);
+  EXPECT_EQ(inner_.requests()[0].connect_timeout, RetryOptions::kFirstConnect);
   EXPECT_EQ(inner_.requests()[1].connect_timeout, std::nullopt);
   EXPECT_THAT(events_.messages,
               ::testing::ElementsAre("api.example did not complete a connection; trying once more"));
@@ -257,7 +257,7 @@ TEST_F(Retry, AnAnswerOfOneServerIsNoReasonToWaitForAnother) {
   Request elsewhere = request(Repeat::Safe);
   elsewhere.url = "https://other.example/x";
   EXPECT_FALSE(retrying_.send(elsewhere, Context()).ok());
-  EXPECT_LE(clock_.slept(), options().first_contact_patience);
+  EXPECT_LE(clock_.slept(), RetryOptions::kFirstContactPatience);
 }
 
 TEST_F(Retry, AServerThatStaysAwayIsWaitedForOnce) {
@@ -268,7 +268,7 @@ TEST_F(Retry, AServerThatStaysAwayIsWaitedForOnce) {
   EXPECT_GT(clock_.slept(), 10s);
   const Duration before = clock_.slept();
   EXPECT_FALSE(send(Repeat::Safe).ok());
-  EXPECT_LE(clock_.slept() - before, options().first_contact_patience) << "it is still away";
+  EXPECT_LE(clock_.slept() - before, RetryOptions::kFirstContactPatience) << "it is still away";
   inner_.otherwise([](const Request&, const Context&) -> Result<Response> {
     return Response{.status = 200, .headers = {}, .body = {}};
   });
@@ -290,7 +290,7 @@ TEST_F(Retry, WaitsGrowAndAreNotAllTheSame) {
   for (const Duration wait : waits) {
     EXPECT_GE(wait, full / 2);
     EXPECT_LE(wait, full);
-    full = std::min<Duration>(full * 2, RetryOptions().longest_wait);
+    full = std::min<Duration>(full * 2, RetryOptions::kLongestWait);
   }
 }
 

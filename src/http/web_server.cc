@@ -209,7 +209,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   void read_header() {
     begin(Stage::Reading);
     parser_.emplace();
-    parser_->header_limit(server_.options_.header_bytes);
+    parser_->header_limit(WebServerOptions::kHeaderBytes);
     parser_->body_limit(server_.options_.body_bytes);
     // One time limit for all of the request: a byte now and then doesn't prolong it.
     stream_.expires_after(server_.options_.patience);
@@ -360,7 +360,7 @@ WebServer::Impl::~Impl() {
   asio::post(context_, [this] { begin_drain(); });
   if (thread_.joinable()) {
     std::unique_lock lock(mutex_);
-    drained_.wait_for(lock, options_.drain, [&] { return open_ == 0; });
+    drained_.wait_for(lock, WebServerOptions::kDrain, [&] { return open_ == 0; });
   }
   context_.stop();
   if (thread_.joinable()) thread_.join();

@@ -54,15 +54,16 @@ struct WebServerOptions {
   /// Beyond them, new ones push out those that wait for a request, then those that are slow: whose request
   /// hasn't come whole, or whose answer isn't taken after `patience`.
   std::size_t connections = 512;
-  std::uint32_t header_bytes = 16u << 10;
+  static constexpr std::uint32_t kHeaderBytes = 16u << 10;
   std::uint64_t body_bytes = 1u << 20;           ///< more is answered with 413
   Duration patience = std::chrono::seconds(10);  ///< for a request that has begun, and for its answer
   std::uint64_t slowest = 64u << 10;  ///< bytes a second: a shared answer has the time for that in addition
   /// Of different shared answers at the same time. Beyond it those that aren't taken after `patience` are
   /// ended, the oldest first: there is always room for clients that aren't slow.
   std::uint64_t shared_bytes = std::numeric_limits<std::uint64_t>::max();
-  Duration idle = std::chrono::seconds(30);   ///< of a connection between requests
-  Duration drain = std::chrono::seconds(10);  ///< for requests that are being answered when it stops
+  Duration idle = std::chrono::seconds(30);  ///< of a connection between requests
+  static constexpr Duration kDrain =
+      std::chrono::seconds(10);  ///< for requests that are being answered when it stops
 };
 
 class WebServer {
@@ -70,7 +71,7 @@ class WebServer {
   /// `address` and errors as of Server::listen.
   static Result<std::unique_ptr<WebServer>> listen(std::string_view address, WebServerOptions options,
                                                    HandleWeb handle);
-  /// Takes no more connections, lets requests that have come be answered within `drain`, then ends the rest.
+  /// Takes no more connections, lets requests that have come be answered within `kDrain`, then ends the rest.
   ~WebServer();
   WebServer(const WebServer&) = delete;
   WebServer& operator=(const WebServer&) = delete;

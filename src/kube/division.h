@@ -29,7 +29,6 @@ class Share {
   bool has(std::string_view ns) const { return slots_[slot_of(ns)]; }
   /// Of all replicas one is the first: it does what is done once in a cluster.
   bool is_first() const { return slots_[0]; }
-  bool is_all() const { return slots_.all(); }
   const Slots& slots() const { return slots_; }
   friend bool operator==(const Share&, const Share&) = default;
 

@@ -349,7 +349,7 @@ Result<std::vector<std::string>> OciClient::repositories(const std::string& host
 Status OciClient::push_blob(const oci::Repository& repository, const oci::Blob& blob,
                             const Context& context) {
   const std::string digest = blob.descriptor.digest.str();
-  if (blob.bytes.size() >= options_.asked_from) {
+  if (blob.bytes.size() >= Options::kAskedFrom) {
     MIST_TRY(const bool there, upload_.has_blob(repository, digest, context));
     if (there) return {};
   }

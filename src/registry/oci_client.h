@@ -36,7 +36,7 @@ class OciClient final : public OciTarget {
     std::size_t chunk_bytes = std::size_t{16} << 20;
     /// A blob that is smaller is sent without the question whether it is there: two requests instead of
     /// three, and mostly it isn't.
-    std::size_t asked_from = std::size_t{32} << 10;
+    static constexpr std::size_t kAskedFrom = std::size_t{32} << 10;
     EventSink* events = nullptr;  ///< hears how far large blobs are; outlives the client; null: nobody does
   };
   /// `transport` outlives this; it repeats what may be repeated (http::RetryingTransport).

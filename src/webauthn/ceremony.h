@@ -50,14 +50,9 @@ struct Proved {
   bool user_verified = false;
   bool backup_eligible = false;
 };
-/// Signed by `key`. The caller compares the counter with the last one (counter_is_good).
+/// Signed by `key`. The caller compares the counter with the last one: if it didn't
+/// grow, the passkey's key may be in two devices. A passkey that never counts has 0 each time.
 Result<Proved> check_assertion(const Assertion& assertion, const crypto::PublicKey& key,
                                const Expected& expected);
-
-/// Whether the counter of signatures grew. If it didn't, the passkey's key may be in two devices. A passkey
-/// that never counts has 0 each time.
-inline bool counter_is_good(std::uint32_t before, std::uint32_t now) {
-  return now > before || (now == 0 && before == 0);
-}
 
 }  // namespace mist::webauthn

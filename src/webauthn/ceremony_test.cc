@@ -177,15 +177,6 @@ TEST(WebAuthn, AMissingChallengeIsNotAnEmptyOne) {
   EXPECT_FALSE(challenge_of(R"({"challenge":"a+b="})").ok());
 }
 
-TEST(WebAuthn, ACounterGrowsOrIsNeverThere) {
-  EXPECT_TRUE(counter_is_good(0, 0));
-  EXPECT_TRUE(counter_is_good(0, 1));
-  EXPECT_TRUE(counter_is_good(7, 8));
-  EXPECT_FALSE(counter_is_good(7, 7));
-  EXPECT_FALSE(counter_is_good(7, 6));
-  EXPECT_FALSE(counter_is_good(7, 0));
-}
-
 Result<crypto::PublicKey> key_in(const std::string& bytes) {
   encoding::CborReader reader(bytes);
   return read_cose_key(reader);

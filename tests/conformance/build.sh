@@ -38,28 +38,41 @@ build_component() {
     "$here/../../schemas/wit/package.wit" "$output"
 }
 
+# guest WORDS: the next one begins.
+guest_number=0
+guest() { echo "conformance: guest $((++guest_number)) of $(grep -c '^  guest "' "${BASH_SOURCE[0]}"): $1"; }
+
 build() {
   local directory=$1
   # A package without metadata has the name of its file, and the name is part of what secrets are derived from.
   mkdir -p "$directory"/{c,go,rust}
-  echo "conformance: building the guests in C"
+  guest "a command in C"
   build_c "$directory/c-command.wasm" command.c "$template/json.c"
+  guest "a reactor in C"
   build_c "$directory/c-v1alpha1-reactor.wasm" -mexec-model=reactor v1alpha1.c "$template/json.c"
+  guest "secrets in C"
   build_c "$directory/c/secrets.wasm" secrets.c "$template/json.c"
-  echo "conformance: building the guests in Go"
+  guest "a command in Go"
   build_go "$directory/go-command.wasm" .
+  guest "secrets in Go"
   build_go "$directory/go/secrets.wasm" ./secrets
+  guest "random bytes in Go"
   build_go "$directory/go/drawn.wasm" ./drawn
-  echo "conformance: building the guests in Rust"
   export MODULE_FILE=namespace_guest MIST_WASM_EXEC_MODEL=reactor
+  guest "a reactor in Rust without WASI"
   build_module "$here/guests/rust" wasm32-unknown-unknown namespace-guest "$directory/rust-v1alpha1.wasm"
+  guest "a reactor in Rust"
   build_module "$here/guests/rust" wasm32-wasip1 namespace-guest "$directory/rust-reactor.wasm"
+  guest "one source for both, as a module"
   MODULE_FILE=both_guest build_module "$here/guests/rust" wasm32-wasip1 both-guest "$directory/rust/both-reactor.wasm"
   unset MODULE_FILE MIST_WASM_EXEC_MODEL
-  echo "conformance: building the component"
+  guest "the same as a component"
   build_component both-guest both_guest "$directory/rust/both-component.wasm"
+  guest "secrets in Rust"
   build_module "$here/guests/rust" wasm32-wasip1 secrets-guest "$directory/rust/secrets.wasm"
+  guest "one that calls packages"
   build_module "$here/guests/rust" wasm32-wasip1 caller-guest "$directory/rust/caller.wasm"
+  guest "one that looks objects up"
   build_module "$here/guests/rust" wasm32-wasip1 looker-guest "$directory/rust/looker.wasm"
   chmod 644 "$directory"/*.wasm "$directory"/*/*.wasm
 }
