@@ -6,7 +6,7 @@
 #
 #   tests/registries/build.sh distribution
 set -eu
-name=${1:?which one: cosign, crane, distribution, flux, kustomize-controller or source-controller}
+name=${1:?which one: cosign, crane, distribution, flux, kustomize-controller, oras or source-controller}
 here=$(cd "$(dirname "$0")/$name" && pwd)
 cache=${MIST_CACHE:-$HOME/.cache/mistletoe-build}
 hash=$(cd "$here" && { find . -name '*.go' -o -path './*/go.mod' | LC_ALL=C sort | xargs cat; cat go.mod go.sum; } | sha256sum | cut -c1-16)
