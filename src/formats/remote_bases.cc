@@ -14,8 +14,10 @@
 #include "formats/trusted_servers.h"
 #include "http/over_limit.h"
 #include "registry/chart_repository.h"
+#include "registry/chart_trust.h"
 #include "registry/git_url.h"
 #include "registry/kustomization.h"
+#include "registry/mirrored_chart.h"
 #include "registry/package_files.h"
 #include "registry/remote_file.h"
 
@@ -220,6 +222,7 @@ class Completion {
       MIST_TRY(std::optional<std::string> content, fetch_file(need, url));
       if (content) {
         MIST_TRY_VOID(lock_digest(need, crypto::sha256(*content).str()));
+        MIST_TRY_VOID(keep_file(need, url, *content));
         MIST_TRY_VOID(put(at, *std::move(content)));
       } else {
         MIST_TRY_VOID(refuse_lost_file(need));
@@ -241,10 +244,75 @@ class Completion {
     const resolve::LockedRemote* const known = find_locked(need);
     const bool is_repository = known != nullptr && !known->commit.empty();
     if (is_repository) return std::optional<std::string>();
+    MIST_TRY(const CopiedFile copied, file_in_mirrors(url));
+    if (copied.bytes || (copied.mirrors_only && known == nullptr)) return copied.bytes;
+    if (copied.mirrors_only) return registry::not_in_mirrors(shown(need), *registry::AddressName::of(url));
     auto content = registry::fetch_remote_file(web(), url, context_);
     if (content || known != nullptr || !may_be_repository(url, content.error())) return content;
     refused_.push_back({place_of(shown(need)), std::move(content).error()});
     return std::optional<std::string>();
+  }
+
+  struct CopiedFile {
+    std::optional<std::string> bytes;
+    bool mirrors_only = false;  // its server may not be asked
+  };
+  Result<CopiedFile> file_in_mirrors(const std::string& url) const {
+    const std::optional<registry::AddressName> name = registry::AddressName::of(url);
+    if (!name) return CopiedFile{};
+    const registry::AddressCopies& copies = dependencies_.registries.copies();
+    MIST_TRY(const registry::AddressCopies::Places places, copies.places(*name));
+    if (places == registry::AddressCopies::Places::Original) return CopiedFile{};
+    CopiedFile file{.bytes = {}, .mirrors_only = places == registry::AddressCopies::Places::MirrorsOnly};
+    MIST_TRY(const std::optional<registry::FoundCopy> copy,
+             copies.find(*name, registry::tag_of_file(url), context_));
+    if (!copy) return file;
+    MIST_TRY(file.bytes, copies.bytes(*name, *copy, context_));
+    return file;
+  }
+
+  // For mirrors.
+  Status keep_file(const Value& need, const std::string& url, const std::string& bytes) const {
+    if (!dependencies_.copied) return {};
+    std::optional<registry::AddressName> name = registry::AddressName::of(url);
+    if (!name) return {};
+    MIST_TRY(registry::AddressCopy copy,
+             registry::copy_of_file(*std::move(name), registry::tag_of_file(url), bytes));
+    dependencies_.copied(locked_name(need), std::move(copy));
+    return {};
+  }
+
+  Status keep_chart(const Value& need, const registry::DownloadedChart& chart) {
+    if (!dependencies_.copied) return {};
+    std::optional<registry::AddressName> name =
+        registry::AddressName::of(registry::chart_address(chart.server().url), chart.version().chart);
+    std::optional<registry::AddressCopy> copy;
+    if (name) {
+      MIST_TRY(registry::ProvenanceFile provenance,
+               registry::read_provenance(web(), chart.server(), chart.version(), context_));
+      MIST_TRY(copy, registry::copy_of_chart(*std::move(name), chart.version().version, chart.unchecked(),
+                                             {.provenance = std::move(provenance.text).value_or("")}));
+    }
+    dependencies_.copied(locked_name(need), std::move(copy));
+    return {};
+  }
+
+  // Without a lock it is asked for by its ref, with one by its commit.
+  Status keep_base(const Value& need, const registry::BaseReference& asked,
+                   const registry::FetchedBase& base) const {
+    if (!dependencies_.copied) return {};
+    std::optional<registry::AddressName> name = registry::AddressName::of(asked.url, asked.path);
+    std::optional<registry::AddressCopy> copy;
+    if (name) {
+      const registry::CopyOf what = asked.submodules ? registry::CopyOf::Base : registry::CopyOf::BareBase;
+      std::vector<std::string> tags{registry::tag_of_ref(what, base.commit)};
+      if (std::string tag = registry::tag_of_ref(what, need.string_at("ref")); tag != tags.front())
+        tags.push_back(std::move(tag));
+      MIST_TRY(copy, registry::copy_of_package(*std::move(name), std::move(tags),
+                                               registry::PackageContent(base.tree), {.commit = base.commit}));
+    }
+    dependencies_.copied(locked_name(need), std::move(copy));
+    return {};
   }
 
   // A server gives no file out to those that don't log in; for a repository, git has credentials. A marked
@@ -293,13 +361,20 @@ class Completion {
   }
 
   Status fetch_chart(const Value& need, const std::string& at) {
-    auto chart =
-        registry::fetch_chart(web(),
-                              {std::string(need.string_at("repo")), std::string(need.string_at("chart")),
-                               std::string(need.string_at("version")), need.is_true_at("devel")},
-                              context_);
+    const registry::ChartReference wanted{std::string(need.string_at("repo")),
+                                          std::string(need.string_at("chart")),
+                                          std::string(need.string_at("version")), need.is_true_at("devel")};
+    const auto read = [&]() -> Result<registry::DownloadedChart> {
+      MIST_TRY(std::optional<registry::DownloadedChart> copy,
+               registry::find_chart_copy(dependencies_.registries.copies(),
+                                         {.url = wanted.repository, .leads = registry::LeadsTo::Anywhere},
+                                         wanted, context_));
+      return copy ? *std::move(copy) : registry::fetch_chart(web(), wanted, context_);
+    };
+    auto chart = read();
     if (!chart) return std::move(chart).error().with_frame(fmt::format("while fetching {}", shown(need)));
     MIST_TRY_VOID(lock_digest(need, chart->digest().str()));
+    MIST_TRY_VOID(keep_chart(need, *chart));
     MIST_TRY(std::string archive,
              dependencies_.registries.checked_archive(*std::move(chart), web(), nullptr, context_));
     return put(at, std::move(archive));
@@ -374,15 +449,16 @@ class Completion {
     MIST_TRY(const resolve::LockedRemote* const known, locked(need));
     const bool pinned = known != nullptr;
     if (pinned && known->commit.empty()) return no_longer_a_file(need, *known);
-    auto base = dependencies_.registries.fetch_base(
-        {address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
-         std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()},
-        context);
+    const registry::BaseReference wanted{
+        address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
+        std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()};
+    auto base = dependencies_.registries.fetch_base(wanted, context);
     if (!base) return not_fetched(std::move(base).error(), need);
     if (pinned && base->commit != known->commit)
       return error(ErrorKind::Conflict, "{} is not at the commit that mistletoe.lock of {} has", shown(need),
                    source_.reference);
     fetched_.push_back({.name = locked_name(need), .commit = base->commit, .digest = {}});
+    MIST_TRY_VOID(keep_base(need, wanted, *base));
     only_local_ = only_local_ && base->on_this_machine;
     for (registry::PackageFile& file : base->tree.files)
       MIST_TRY_VOID(put(fmt::format("{}/{}", at, file.path), std::move(file.bytes)));

@@ -38,6 +38,9 @@ struct RemoteDependencies {
   /// Commits and digests of what is fetched; what isn't in it is as it is today.
   const resolve::LockFile* lock = nullptr;
   bool locked = false;  ///< exactly what is in `lock`, or an error
+  /// Gets the copy for mirrors of each thing that was fetched, `what` being its name in a lock. Nothing: it
+  /// is on this machine. Empty: nobody wants them.
+  std::function<void(const std::string& what, std::optional<registry::AddressCopy> copy)> copied = {};
 };
 
 /// True if a kustomization of the package names something that may be elsewhere. Reads, runs nothing.

@@ -56,7 +56,8 @@ Result<std::string> ChartJudge::checked_archive(DownloadedChart chart, http::Tra
   const std::string place = PackageRef(named).display();
   MIST_TRY(const PackageContent content, packed_chart(named.name(), chart.unchecked(), place));
   const crypto::Digest digest = digest_of(content);
-  const ReadProvenance read = [&] {
+  const ReadProvenance read = [&]() -> Result<ProvenanceFile> {
+    if (chart.provenance()) return *chart.provenance();
     return read_provenance(transport, chart.server(), chart.version(), context);
   };
   MIST_TRY_VOID(check(repositories, named, content, digest, read, context));

@@ -49,15 +49,27 @@ struct ChartVersion {
 /// Errors: Invalid.
 Status check_index_digest(const ChartVersion& version, std::span<const crypto::Digest> digests);
 
+/// A provenance file that was looked for.
+struct ProvenanceFile {
+  std::optional<std::string> text;  ///< nothing: there is none
+  std::string place;                ///< where it was looked for, for people
+};
+
 /// A chart as its repository gave it out, whoever signed it. Registries::checked_archive gives its bytes to
 /// those that use them.
 class DownloadedChart {
  public:
-  DownloadedChart(ChartServer server, ChartVersion version, std::string archive)
-      : server_(std::move(server)), version_(std::move(version)), archive_(std::move(archive)) {}
+  /// `provenance`: that came with it; nothing: its file is looked for beside the archive.
+  DownloadedChart(ChartServer server, ChartVersion version, std::string archive,
+                  std::optional<ProvenanceFile> provenance = {})
+      : server_(std::move(server)),
+        version_(std::move(version)),
+        archive_(std::move(archive)),
+        provenance_(std::move(provenance)) {}
 
   const ChartServer& server() const { return server_; }
   const ChartVersion& version() const { return version_; }
+  const std::optional<ProvenanceFile>& provenance() const { return provenance_; }
   /// Succeeds if its Chart.yaml has the name and version of the entry in the index: an entry that leads to an
   /// older chart, or to another one, would have that used under this name. `index`: what it is called in
   /// messages. Errors: Invalid, also for what is no chart.
@@ -72,6 +84,7 @@ class DownloadedChart {
   ChartServer server_;
   ChartVersion version_;
   std::string archive_;
+  std::optional<ProvenanceFile> provenance_;
 };
 
 /// Errors: Invalid (it may lead to another path than it says, so no rule could be held against it).

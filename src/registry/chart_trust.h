@@ -25,11 +25,6 @@ namespace mist::registry {
 
 class OciTrust;
 
-/// A provenance file that was looked for.
-struct ProvenanceFile {
-  std::optional<std::string> text;  ///< nothing: there is none
-  std::string place;                ///< where it was looked for, for people
-};
 using ReadProvenance = std::function<Result<ProvenanceFile>()>;
 
 /// Of a chart in a chart repository. Errors: of fetch_remote_file.

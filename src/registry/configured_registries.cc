@@ -8,6 +8,8 @@
 #include "registry/git_url.h"
 #include "registry/helm_view.h"
 #include "registry/local_source.h"
+#include "registry/mirrored_chart.h"
+#include "registry/mirrored_view.h"
 
 namespace mist::registry {
 namespace {
@@ -89,7 +91,14 @@ Result<std::unique_ptr<RegistryView>> ConfiguredRegistries::open(const std::stri
   MIST_TRY(const config::Config config, load());
   const config::Registry* registry = config.find_registry(name);
   if (registry == nullptr) return config::unknown_registry(config, name);
-  return open_view(*registry, paths_, files_, git_, events_, web_, away_);
+  MIST_TRY(std::unique_ptr<RegistryView> view,
+           open_view(*registry, paths_, files_, git_, events_, web_, away_));
+  const auto& source = registry->remote().source;
+  const auto* const git = std::get_if<config::GitSource>(&source);
+  const auto* const helm = std::get_if<config::HelmSource>(&source);
+  const bool has_address = git != nullptr || helm != nullptr;
+  if (copies_ == nullptr || config.mirrors().empty() || !has_address) return view;
+  return with_mirrors(std::move(view), name, git != nullptr ? git->url : chart_address(helm->url), *copies_);
 }
 
 Status ConfiguredRegistries::add(config::Registry registry, const Context& context) const {

@@ -24,6 +24,8 @@
 
 namespace mist::registry {
 
+class AddressCopies;
+
 class ConfiguredRegistries {
  public:
   /// All outlive this. `web`: how chart repositories are reached.
@@ -44,6 +46,8 @@ class ConfiguredRegistries {
   Result<std::optional<std::string>> oci_url(const std::string& name, std::string_view rest = {}) const;
   /// The reference in terms of an OCI registry; nothing: it is of a registry of another kind. Same errors.
   Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
+  /// From now on, registries are opened with their mirrors before them. `copies` outlives this.
+  void read_through(const AddressCopies& copies) { copies_ = &copies; }
   /// Errors: NotFound (no such registry), of open_view. The references of this outlive the view.
   Result<std::unique_ptr<RegistryView>> open(const std::string& name) const;
 
@@ -58,6 +62,7 @@ class ConfiguredRegistries {
   const config::Paths& paths_;
   const Git& git_;
   const OciAccess& web_;
+  const AddressCopies* copies_ = nullptr;
   mutable AwayRepositories away_;
   mutable std::atomic<bool> warned_ = false;
 };

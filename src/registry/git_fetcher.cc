@@ -41,8 +41,59 @@ Result<PackageContent> read_from(const SnapshotStore& store, const Snapshot& sna
 }  // namespace
 
 GitFetcher::GitFetcher(FileSystem& files, EventSink& events, const config::Paths& paths, const Git& git,
-                       const KnownPackages& known)
-    : files_(files), events_(events), snapshots_(paths.registries()), git_(git), known_(known) {}
+                       const KnownPackages& known, const AddressCopies& copies)
+    : files_(files),
+      events_(events),
+      snapshots_(paths.registries()),
+      git_(git),
+      known_(known),
+      copies_(copies) {}
+
+// Nothing: git may be asked.
+Result<std::optional<GitFetcher::Read>> GitFetcher::read_copy(const GitRef& reference, const Context& context,
+                                                              std::string_view engine) const {
+  const std::optional<AddressName> name = AddressName::of(reference.url, reference.path);
+  if (!name) return std::optional<Read>();
+  MIST_TRY(const AddressCopies::Places places, copies_.places(*name));
+  if (places == AddressCopies::Places::Original) return std::optional<Read>();
+  const std::string shown = PackageRef(reference).display();
+  MIST_TRY(const std::optional<FoundCopy> copy,
+           copies_.find(*name, tag_of_ref(CopyOf::Package, reference.ref), context));
+  if (!copy && places == AddressCopies::Places::MirrorsOnly) return not_in_mirrors(shown, *name);
+  if (!copy) return std::optional<Read>();
+  const auto read = [&]() -> Result<Read> {
+    const std::string commit = copy->commit();
+    if (!is_commit(commit) || (reference.names_commit() && commit != reference.ref))
+      return error(ErrorKind::Invalid, "{} is not a copy of {}", copy->name, shown)
+          .with_because(commit.empty() ? "it names no commit"
+                                       : fmt::format("its commit is {}", escape_controls(commit)))
+          .with_hint("mistctl mirror --overwrite copies it again");
+    if (copy->is_kustomization() && !may_be_kustomize(engine))
+      return error(ErrorKind::Invalid, "{} can't be rendered with {} from a mirror", shown,
+                   escape_controls(engine))
+          .with_because(
+              "it is a Kustomize directory, and mirrors have the files that its kustomization names")
+          .with_hint("leave --engine out, or read it from git itself");
+    MIST_TRY(PackageContent content, copies_.package(*name, *copy, context));
+    return Read{std::move(content), commit, {}, fmt::format("{} in {}", copy->name, copy->raw.mirror)};
+  };
+  MIST_TRY(Read found, naming_mirror(read(), copy->raw, shown));
+  return std::optional(std::move(found));
+}
+
+Result<GitFetcher::Read> GitFetcher::read(const GitRef& reference, const Context& context,
+                                          std::string_view engine) const {
+  MIST_TRY(std::optional<Read> copy, read_copy(reference, context, engine));
+  if (copy) return *std::move(copy);
+  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, {}, nullptr, context));
+  MIST_TRY(Located located, there.index.find_path(reference.path)
+                                .in(fmt::format("while reading {}", PackageRef(reference).display())));
+  MIST_TRY(PackageContent content,
+           read_from(there.store, there.snapshot, there.index, located, may_be_kustomize(engine), context));
+  std::string origin = fmt::format("{} at {}{}{}", there.shown, there.snapshot.commit.substr(0, 12),
+                                   reference.path.empty() ? "" : ", ", reference.path);
+  return Read{std::move(content), there.snapshot.commit, std::move(located.object), std::move(origin)};
+}
 
 Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& context,
                                   std::string_view engine) const {
@@ -59,29 +110,23 @@ Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& contex
         return *std::move(cached);
     }
   }
-  MIST_TRY(const RepositoryAtRef there, at_ref(reference.url, reference.ref, {}, nullptr, context));
-  MIST_TRY(const Located located, there.index.find_path(reference.path)
-                                      .in(fmt::format("while reading {}", PackageRef(reference).display())));
-  MIST_TRY(PackageContent content,
-           read_from(there.store, there.snapshot, there.index, located, may_be_kustomize(engine), context));
-  const crypto::Digest digest = digest_of(content);
+  MIST_TRY(Read there, read(reference, context, engine));
+  const crypto::Digest digest = digest_of(there.content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
   GitRef resolved = reference;
-  resolved.ref = there.snapshot.commit;
-  const std::string origin = fmt::format("{} at {}{}{}", there.shown, there.snapshot.commit.substr(0, 12),
-                                         reference.path.empty() ? "" : ", ", reference.path);
+  resolved.ref = there.commit;
   if (pinned) {
     MIST_TRY_VOID(known_.record(name, pin,
                                 {.reference = key,
                                  .digest = digest,
-                                 .is_tree = std::holds_alternative<PackageTree>(content),
-                                 .object = located.object,
-                                 .origin = origin}));
-    known_.keep(digest, content);
+                                 .is_tree = std::holds_alternative<PackageTree>(there.content),
+                                 .object = there.object,
+                                 .origin = there.origin}));
+    known_.keep(digest, there.content);
   } else {
     known_.bound_caches(digest);
   }
-  return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
+  return Fetched{std::move(there.content), digest, PackageRef(std::move(resolved)), std::move(there.origin)};
 }
 
 Result<RepositoryAtRef> GitFetcher::at_ref(const std::string& url, const std::string& ref,
@@ -112,10 +157,40 @@ Result<RepositoryAtRef> GitFetcher::at_ref(const std::string& url, const std::st
   return RepositoryAtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
 }
 
+// Nothing: git may be asked.
+Result<std::optional<FetchedBase>> GitFetcher::base_copy(const BaseReference& base,
+                                                         const Context& context) const {
+  const std::optional<AddressName> name = AddressName::of(base.url, base.path);
+  if (!name) return std::optional<FetchedBase>();
+  MIST_TRY(const AddressCopies::Places places, copies_.places(*name));
+  if (places == AddressCopies::Places::Original) return std::optional<FetchedBase>();
+  const CopyOf what = base.submodules ? CopyOf::Base : CopyOf::BareBase;
+  MIST_TRY(const std::optional<FoundCopy> copy, copies_.find(*name, tag_of_ref(what, base.ref), context));
+  if (!copy && places == AddressCopies::Places::MirrorsOnly)
+    return not_in_mirrors(
+        fmt::format("kustomization {} at {}", name->original, base.ref.empty() ? "HEAD" : base.ref), *name);
+  if (!copy) return std::optional<FetchedBase>();
+  const auto read = [&]() -> Result<FetchedBase> {
+    MIST_TRY(PackageContent content, copies_.package(*name, *copy, context));
+    auto* const tree = std::get_if<PackageTree>(&content);
+    const std::string commit = copy->commit();
+    if (tree == nullptr || !is_commit(commit) || (is_commit(base.ref) && commit != base.ref))
+      return error(ErrorKind::Invalid, "{} is not a copy of a kustomization", copy->name)
+          .with_because(tree == nullptr ? "it is no tree of files"
+                                        : fmt::format("its commit is {}", escape_controls(commit)))
+          .with_hint("mistctl mirror --overwrite copies it again");
+    return FetchedBase{std::move(*tree), commit, false};
+  };
+  MIST_TRY(FetchedBase found, naming_mirror(read(), copy->raw, copy->name));
+  return std::optional(std::move(found));
+}
+
 Result<FetchedBase> GitFetcher::fetch_base(const BaseReference& base, const Context& context) const {
   if (!base.ref.empty() && !is_git_ref(base.ref))
     return error(ErrorKind::Invalid, "{} is not a branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
+  MIST_TRY(std::optional<FetchedBase> copy, base_copy(base, context));
+  if (copy) return *std::move(copy);
   MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.judge, nullptr, context));
   const auto open = [&](const GitUrl& parent, const std::string& url, const std::string& commit) {
     return at_ref(url, commit, base.judge, &parent, context);

@@ -1,7 +1,8 @@
 #pragma once
 // GitFetcher: packages and bases in git repositories that no registry names (git+https://…). A commit that
-// was fetched before needs no network. Any thread, many processes.
+// was fetched before needs no network; mirrors of their address are asked first. Any thread, many processes.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "config/paths.h"
+#include "registry/address_copies.h"
 #include "registry/fetched.h"
 #include "registry/git.h"
 #include "registry/git_url.h"
@@ -23,7 +25,7 @@ class GitFetcher {
  public:
   /// All outlive this.
   GitFetcher(FileSystem& files, EventSink& events, const config::Paths& paths, const Git& git,
-             const KnownPackages& known);
+             const KnownPackages& known, const AddressCopies& copies);
 
   /// As Registries::fetch.
   Result<Fetched> fetch(const GitRef& reference, const Context& context, std::string_view engine) const;
@@ -31,6 +33,15 @@ class GitFetcher {
   Result<FetchedBase> fetch_base(const BaseReference& base, const Context& context) const;
 
  private:
+  // A package as it was read, from git or a mirror.
+  struct Read {
+    PackageContent content;
+    std::string commit, object, origin;
+  };
+  Result<Read> read(const GitRef& reference, const Context& context, std::string_view engine) const;
+  Result<std::optional<Read>> read_copy(const GitRef& reference, const Context& context,
+                                        std::string_view engine) const;
+  Result<std::optional<FetchedBase>> base_copy(const BaseReference& base, const Context& context) const;
   // As it is now: a commit that was fetched before needs no network.
   Result<RepositoryAtRef> at_ref(const std::string& url, const std::string& ref,
                                  const BaseReference::Judge& judge, const GitUrl* parent,
@@ -41,6 +52,7 @@ class GitFetcher {
   Path snapshots_;
   const Git& git_;
   const KnownPackages& known_;
+  const AddressCopies& copies_;
 };
 
 }  // namespace mist::registry

@@ -83,6 +83,12 @@ const MirroredSource::Mirror* MirroredSource::mirror_of(const oci::Repository& r
   return found;
 }
 
+MirroredSource::Places MirroredSource::places_of(const oci::Repository& repository) const {
+  const Mirror* const mirror = mirror_of(repository);
+  if (mirror == nullptr) return Places::Original;
+  return mirror->only ? Places::MirrorsOnly : Places::MirrorsFirst;
+}
+
 // A layout has the original names; in a registry the place stands for the prefix.
 Result<oci::Repository> MirroredSource::repository_at(const OciPlace& place, const Mirror& mirror,
                                                       const oci::Repository& repository) {
@@ -243,14 +249,14 @@ Result<bool> MirroredSource::answers_for(const Mirror& mirror, const oci::Reposi
 
 OciSource* MirroredSource::behind(const oci::Repository& repository) {
   const Mirror* const mirror = mirror_of(repository);
-  return mirror != nullptr && !mirror->only ? &registries_ : nullptr;
+  return mirror != nullptr && !mirror->only ? &originals() : nullptr;
 }
 
 Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repository& repository,
                                                                  const std::string& tag,
                                                                  const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
-  if (mirror == nullptr) return registries_.find_manifest(repository, tag, context);
+  if (mirror == nullptr) return originals().find_manifest(repository, tag, context);
   const std::optional<crypto::Digest> subject = oci::subject_of_tag(tag);
   auto asked = manifest_in_mirrors(*mirror, repository, tag, context);
   if (is_mirrors_failure(asked) && subject && is_held(*mirror, repository, *subject))
@@ -262,17 +268,17 @@ Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repo
     MIST_TRY(const bool is_answered, answers_for(*mirror, repository, *subject, context));
     if (is_answered) return std::optional<RawManifest>();
   }
-  return registries_.find_manifest(repository, tag, context);
+  return originals().find_manifest(repository, tag, context);
 }
 
 Result<RawManifest> MirroredSource::manifest(const oci::Repository& repository, const std::string& tag,
                                              const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
-  if (mirror == nullptr) return registries_.manifest(repository, tag, context);
+  if (mirror == nullptr) return originals().manifest(repository, tag, context);
   MIST_TRY(auto found, manifest_in_mirrors(*mirror, repository, tag, context));
   if (found) return **std::move(found);
   if (mirror->only) return not_mirrored(*mirror, fmt::format("{} of {}", tag, repository.str()));
-  return registries_.manifest(repository, tag, context);
+  return originals().manifest(repository, tag, context);
 }
 
 Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Repository& repository,
@@ -280,7 +286,7 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
                                                                std::string_view artifact_type,
                                                                const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
-  if (mirror == nullptr) return registries_.referrers(repository, manifest, artifact_type, context);
+  if (mirror == nullptr) return originals().referrers(repository, manifest, artifact_type, context);
   using Found = std::vector<oci::Descriptor>;
   auto asked = from_mirrors<Found>(
       {*mirror, repository, reference_name(repository, manifest.str())},
@@ -293,13 +299,13 @@ Result<std::vector<oci::Descriptor>> MirroredSource::referrers(const oci::Reposi
   if (found) return *std::move(found);
   if (mirror->only) return Found();
   MIST_TRY(const bool is_answered, answers_for(*mirror, repository, manifest, context));
-  return is_answered ? Found() : registries_.referrers(repository, manifest, artifact_type, context);
+  return is_answered ? Found() : originals().referrers(repository, manifest, artifact_type, context);
 }
 
 Result<std::string> MirroredSource::blob(const oci::Repository& repository, const oci::Descriptor& descriptor,
                                          std::uint64_t limit, const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
-  if (mirror == nullptr) return registries_.blob(repository, descriptor, limit, context);
+  if (mirror == nullptr) return originals().blob(repository, descriptor, limit, context);
   MIST_TRY(std::optional<std::string> found,
            from_mirrors<std::string>(
                {*mirror, repository, reference_name(repository, descriptor.digest.str()), descriptor.size},
@@ -310,7 +316,7 @@ Result<std::string> MirroredSource::blob(const oci::Repository& repository, cons
   if (found) return *std::move(found);
   if (mirror->only)
     return not_mirrored(*mirror, fmt::format("{} of {}", descriptor.digest.str(), repository.str()));
-  return registries_.blob(repository, descriptor, limit, context);
+  return originals().blob(repository, descriptor, limit, context);
 }
 
 Result<std::vector<std::string>> MirroredSource::tags(const oci::Repository& repository,
@@ -322,7 +328,7 @@ Result<std::vector<std::string>> MirroredSource::enough_tags(const oci::Reposito
                                                              const EnoughTags& is_enough,
                                                              const Context& context) {
   const Mirror* const mirror = mirror_of(repository);
-  if (mirror == nullptr) return registries_.tags(repository, context);
+  if (mirror == nullptr) return originals().tags(repository, context);
   using Found = std::vector<std::string>;
   std::optional<Found> last;
   MIST_TRY(std::optional<Found> found, from_mirrors<Found>(
@@ -335,7 +341,7 @@ Result<std::vector<std::string>> MirroredSource::enough_tags(const oci::Reposito
                                            },
                                            context));
   if (found) return *std::move(found);
-  if (!mirror->only) return registries_.tags(repository, context);
+  if (!mirror->only) return originals().tags(repository, context);
   if (last) return *std::move(last);
   return not_mirrored(*mirror, fmt::format("repository {}", repository.str()));
 }

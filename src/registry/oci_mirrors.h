@@ -11,6 +11,7 @@
 // registry. If the trust policy wants more than that, it asks the registry (OciSource::behind). Any
 // thread.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -41,6 +42,8 @@ class MirroredSource final : public OciSource {
     /// A registry that has not answered yet is left after this: one that accepts connections and is silent
     /// would hold up what the next place could answer. Enough for a slow credential helper.
     Duration first_answer = std::chrono::seconds(15);
+    /// Answers for what no mirror has; null: the registries do.
+    OciSource* originals = nullptr;
   };
   /// `registries` answers for all registries, mirrors among them, and outlives this. Errors: Invalid (a
   /// prefix or a place that is none).
@@ -63,6 +66,10 @@ class MirroredSource final : public OciSource {
                                                const Context& context) override;
   OciSource* behind(const oci::Repository& repository) override;
 
+  /// Where a repository is looked for.
+  enum class Places : std::uint8_t { Original, MirrorsFirst, MirrorsOnly };
+  Places places_of(const oci::Repository& repository) const;
+
  private:
   struct Mirror {
     std::string prefix;  ///< with its host in canonical form: "registry.example/team"
@@ -74,6 +81,9 @@ class MirroredSource final : public OciSource {
       : registries_(registries), mirrors_(std::move(mirrors)), dependencies_(std::move(dependencies)) {}
 
   const Mirror* mirror_of(const oci::Repository& repository) const;
+  OciSource& originals() const {
+    return dependencies_.originals != nullptr ? *dependencies_.originals : registries_;
+  }
   static Result<oci::Repository> repository_at(const OciPlace& place, const Mirror& mirror,
                                                const oci::Repository& repository);
   Result<OciSource*> open(const OciPlace& place);

@@ -41,6 +41,9 @@ class OciSession {
   /// For reading: the registries, or mirrors before them. Lives as long as this. Errors: as client, of
   /// ConfiguredRegistries::load, of MirroredSource::make.
   Result<OciSource*> source();
+  /// The mirrors alone, for copies of what is in no OCI registry (address_copies.h); null: the configuration
+  /// has none, or they are to be ignored. The same.
+  Result<MirroredSource*> copies();
 
  private:
   OciAccess access_;
@@ -54,6 +57,8 @@ class OciSession {
   std::unique_ptr<OciClient> client_;           // the same
   std::unique_ptr<MirroredSource> mirrored_;    // the same, until source_ is set
   OciSource* source_ = nullptr;                 // the same
+  std::unique_ptr<OciSource> nowhere_;          // the same, until copies_ is set
+  std::unique_ptr<MirroredSource> copies_;      // the same
 };
 
 }  // namespace mist::registry

@@ -10,6 +10,7 @@
 #include "oci/tags.h"
 #include "registry/chart_judge.h"
 #include "registry/configured_registries.h"
+#include "registry/copy_maker.h"
 #include "registry/git.h"
 #include "registry/git_fetcher.h"
 #include "registry/known_packages.h"
@@ -47,10 +48,14 @@ struct Registries::Impl {
                 dependencies.mirrors),
         policy(dependencies.files, dependencies.paths, dependencies.clock, dependencies.events,
                dependencies.check_provenance),
+        copies(session),
         charts(dependencies.files, dependencies.clock, configured, known, session, policy),
-        git_fetcher(dependencies.files, dependencies.events, dependencies.paths, git, known),
+        git_fetcher(dependencies.files, dependencies.events, dependencies.paths, git, known, copies),
         oci_fetcher(dependencies.events, known, session, policy),
-        registry_fetcher(configured, known, oci_fetcher, charts, policy) {}
+        registry_fetcher(configured, known, oci_fetcher, charts, policy),
+        copy_maker(configured, known, registry_fetcher, git_fetcher) {
+    configured.read_through(copies);
+  }
 
   /// How a package is fetched.
   struct Manner {
@@ -82,14 +87,16 @@ struct Registries::Impl {
   const Dependencies dependencies;
   const Git git;
   const wasm::ModuleFiles modules;
-  const ConfiguredRegistries configured;
+  ConfiguredRegistries configured;
   const KnownPackages known;
   OciSession session;
   OciTrust policy;
+  const AddressCopies copies;
   const ChartJudge charts;
   const GitFetcher git_fetcher;
   const OciFetcher oci_fetcher;
   const RegistryFetcher registry_fetcher;
+  const CopyMaker copy_maker;
 };
 
 Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context& context,
@@ -205,6 +212,16 @@ Result<std::string> Registries::checked_archive(DownloadedChart chart, http::Tra
   return impl_->charts.checked_archive(std::move(chart), transport, std::move(keyring), context);
 }
 
+Result<std::optional<AddressCopy>> Registries::copy_of(const PackageRef& reference, const Context& context) {
+  if (const auto* const named = std::get_if<RegistryRef>(&reference.form()))
+    return impl_->copy_maker.of(*named, context);
+  if (const auto* const git = std::get_if<GitRef>(&reference.form()))
+    return impl_->copy_maker.of(*git, context);
+  return std::optional<AddressCopy>();
+}
+
+const AddressCopies& Registries::copies() const { return impl_->copies; }
+
 Result<std::optional<oci::Reference>> Registries::oci_reference(const PackageRef& reference) const {
   return impl_->configured.oci_reference(reference);
 }
@@ -223,12 +240,7 @@ Result<std::vector<std::string>> Registries::list_versions(const std::string& re
     return newest_first;
   }
   MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->configured.open(registry));
-  MIST_TRY(const PackageIndex index, view->index(context, impl_->known.refusing(registry)));
-  const auto found = index.packages().find(path);
-  if (found == index.packages().end())
-    return version_not_found({.registry = registry, .path = path, .version = {}, .digest = {}},
-                             index.packages());
-  return found->second;
+  return view->versions(registry, path, context, impl_->known.refusing(registry));
 }
 
 Result<std::vector<std::string>> Registries::list_versions(const oci::Repository& repository,

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
+#include "registry/address_copies.h"
 #include "registry/chart_repository.h"
 #include "registry/fetched.h"
 #include "registry/oci_session.h"
@@ -105,6 +106,11 @@ class Registries {
   /// chart, or another one; a policy that can't be read), of fetch_remote_file.
   Result<std::string> checked_archive(DownloadedChart chart, http::Transport& transport,
                                       std::shared_ptr<const trust::Keyring> keyring, const Context& context);
+  /// A package in git, or a chart in a chart repository, as mirrors keep it (address_copies.h). Nothing: it
+  /// is of another kind, or on this machine. Errors: as fetch.
+  Result<std::optional<AddressCopy>> copy_of(const PackageRef& reference, const Context& context);
+  /// Mirrors of what is in no OCI registry. Lives as long as this.
+  const AddressCopies& copies() const;
   /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.
   Result<std::optional<oci::Reference>> oci_reference(const PackageRef& reference) const;
 

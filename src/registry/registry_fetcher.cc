@@ -51,11 +51,9 @@ Status RegistryFetcher::check_trust(RegistryView& view, const RegistryRef& refer
     return charts_.check(
         {reference.registry, trust::chart_repository_name(address)}, reference, content, digest,
         [&] { return view.provenance(reference, context, accept); }, context);
-  return check_file_trust(trust_, reference, content, digest,
-                          [&](const std::string& path) -> Result<std::optional<std::string>> {
-                            MIST_TRY(RegistryFile file, view.file(path, {}, context, accept));
-                            return std::move(file.bytes);
-                          });
+  return check_file_trust(trust_, reference, content, digest, [&](const std::string& path) {
+    return view.signature(reference, path, context, accept);
+  });
 }
 
 // The state that is here may be older than the bytes that the reference names.

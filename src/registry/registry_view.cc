@@ -217,6 +217,23 @@ Result<RegistryRef> RegistryView::exact(const RegistryRef& reference, const Cont
   return exact;
 }
 
+Result<std::vector<std::string>> RegistryView::versions(const std::string& registry, const std::string& path,
+                                                        const Context& context, const Accept& accept) {
+  MIST_TRY(const PackageIndex all, index(context, accept));
+  const auto found = all.packages().find(path);
+  if (found == all.packages().end())
+    return version_not_found({.registry = registry, .path = path, .version = {}, .digest = {}},
+                             all.packages());
+  return found->second;
+}
+
+Result<std::optional<std::string>> RegistryView::signature(const RegistryRef& /*reference*/,
+                                                           const std::string& path, const Context& context,
+                                                           const Accept& accept) {
+  MIST_TRY(RegistryFile found, file(path, {}, context, accept));
+  return std::move(found.bytes);
+}
+
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
                                                 const OciAccess& web, AwayRepositories& away) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/context.h"
 #include "base/event.h"
@@ -80,6 +81,12 @@ class RegistryView {
                                     const Accept& accept) = 0;
   /// The index as it is known without the network; empty when nothing is known.
   virtual PackageIndex known() const = 0;
+  /// The versions of a package, ascending. Errors: NotFound (no such package), as index.
+  virtual Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
+                                                    const Context& context, const Accept& accept);
+  /// The file with the signature of a package: that of `path` beside the packages. Nothing: there is none.
+  virtual Result<std::optional<std::string>> signature(const RegistryRef& reference, const std::string& path,
+                                                       const Context& context, const Accept& accept);
 
   struct Moved {
     std::string before, after;  ///< commits; empty: none, or no such thing

@@ -9,6 +9,8 @@
 #include "config/redact.h"
 #include "encoding/semver.h"
 #include "oci/tags.h"
+#include "registry/chart_trust.h"
+#include "registry/mirrored_chart.h"
 #include "registry/oci_packages.h"
 
 namespace mist::registry {
@@ -169,6 +171,10 @@ Result<std::string> SubchartSource::newest(const ChartDependency& wanted, const 
     return chart->manifest.version;
   }
   if (wanted.repository.starts_with(oci::kScheme)) return newest_tag(wanted, context);
+  MIST_TRY(std::optional<std::string> copied,
+           newest_chart_copy(dependencies_.registries.copies(),
+                             {wanted.repository, wanted.name, wanted.version}, context));
+  if (copied) return *std::move(copied);
   MIST_TRY(const ChartIndex* const there, index(wanted.repository, context));
   MIST_TRY(const ChartVersion found, there->newest(wanted.name, wanted.version));
   return found.version;
@@ -270,14 +276,38 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
     MIST_TRY(packed.archive, from_oci(reference, check, context));
     return packed;
   }
-  MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
-  MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
-  packed.file = version.file_name();
-  MIST_TRY(packed.archive, from_repository(*there, version, context));
+  MIST_TRY(ChartServer server, server_of(locked.repository, dependencies_.repositories, dependencies_.plain));
+  MIST_TRY(std::optional<DownloadedChart> copy,
+           find_chart_copy(dependencies_.registries.copies(), std::move(server),
+                           {locked.repository, locked.name, locked.version}, context));
+  if (copy) {
+    packed.file = copy->version().file_name();
+    MIST_TRY(packed.archive, dependencies_.registries.checked_archive(*std::move(copy), web(),
+                                                                      dependencies_.keyring, context));
+  } else {
+    MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
+    MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
+    packed.file = version.file_name();
+    MIST_TRY(packed.archive, from_repository(*there, version, context));
+  }
   MIST_TRY(const ChartFiles chart, unpack_chart(packed.archive, packed.file));
   MIST_TRY_VOID(check_is_it(locked, chart.manifest));
   packed.version = chart.manifest.version;
   return packed;
+}
+
+Result<std::optional<AddressCopy>> SubchartSource::copy_of(const ChartDependency& locked,
+                                                           const Context& context) {
+  if (!is_web(locked.repository)) return std::optional<AddressCopy>();
+  std::optional<AddressName> name = AddressName::of(chart_address(locked.repository), locked.name);
+  if (!name) return std::optional<AddressCopy>();
+  MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
+  MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
+  MIST_TRY(std::string archive, from_repository(*there, version, context));
+  MIST_TRY(ProvenanceFile provenance, read_provenance(web(), there->server(), version, context));
+  MIST_TRY(AddressCopy copy, copy_of_chart(*std::move(name), version.version, std::move(archive),
+                                           {.provenance = std::move(provenance.text).value_or("")}));
+  return std::optional(std::move(copy));
 }
 
 }  // namespace mist::registry

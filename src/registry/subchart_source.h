@@ -57,6 +57,10 @@ class SubchartSource {
   /// The chart in the version that a lock says. Also Forbidden and Conflict: it isn't signed as it must be.
   Result<PackedSubchart> fetch(const ChartDependency& locked, const Context& context);
 
+  /// A chart of a chart repository as mirrors keep it, in the version that a lock says, else in the newest
+  /// one of the range. Nothing: it is of something else. Errors: as fetch.
+  Result<std::optional<AddressCopy>> copy_of(const ChartDependency& locked, const Context& context);
+
  private:
   bool is_directory(const ChartDependency& dependency) const;
   Result<const ChartFiles*> directory(const ChartDependency& dependency, const Context& context);

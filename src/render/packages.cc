@@ -266,9 +266,10 @@ Result<std::vector<resolve::LockedRemote>> Packages::complete(Found& found, cons
   const formats::FindMissing missing = [&](const package::Source& source, const Context& asked) {
     return renderer.missing(source, asked);
   };
-  auto fetched = formats::fetch_remote_bases({registries_, missing, dependencies_.transport, found.is_local,
-                                              found.origin, dependencies_.remote_bases, lock, locked},
-                                             found.source, context);
+  auto fetched =
+      formats::fetch_remote_bases({registries_, missing, dependencies_.transport, found.is_local,
+                                   found.origin, dependencies_.remote_bases, lock, locked, copied_},
+                                  found.source, context);
   if (!fetched) return std::move(fetched).error().with_detail(NamedElsewhere{});
   return fetched;
 }

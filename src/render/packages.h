@@ -51,6 +51,12 @@ class Packages final : private PackageFinder {
   Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context) {
     return fetch(reference, std::move(engine), nullptr, context);
   }
+  /// From now on, `copied` gets copies for mirrors of what kustomizations name elsewhere, as
+  /// formats::RemoteDependencies::copied does.
+  void keep_copies(
+      std::function<void(const std::string& what, std::optional<registry::AddressCopy> copy)> copied) {
+    copied_ = std::move(copied);
+  }
   /// The proofs by which `Dependencies::keyring` signed the chart that was fetched last.
   const std::vector<trust::Proof>& verified() const { return verified_; }
   /// The same for a release, which keeps the versions of what its package calls. Conflict too when a
@@ -108,6 +114,7 @@ class Packages final : private PackageFinder {
   Dependencies dependencies_;
   registry::Registries registries_;
   std::vector<trust::Proof> verified_;
+  std::function<void(const std::string&, std::optional<registry::AddressCopy>)> copied_;
   std::optional<std::set<std::string>> trusted_hosts_;  // as trust_only has them; nothing: all
 };
 

@@ -115,18 +115,15 @@ def a_base_by_http_from_gits_own_server(t):
 
 @test
 def a_mirror_says_which_bases_it_cannot_have(t):
+    """Those of repositories on this machine: no other one can name them."""
     repository(t, "shared", BASE)
-    server, _ = served(t.dir)
-    try:
-        base = f"http://127.0.0.1:{server.port}/shared.git//base?ref=v1"
-        package = overlay(t, "overlay", base)
-        caller = t.files("platform", {"mistletoe.yaml": "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: platform}\n"
-                                                        "spec: {dependencies: [{name: web, package: ../overlay}]}\n"})
-        for sources in (package, caller):
-            t.refused("mirror", sources, "--to", "oci-layout:copies", says=[f"overlay needs {base.split('//base')[0]}", "nothing was copied"])
-            contains(t.run("mirror", sources, "--to", "oci-layout:copies", "--allow-missing").err, "there is nothing to mirror")
-    finally:
-        server.stop()
+    base = f"file://{t.dir}/shared.git//base?ref=v1"
+    package = overlay(t, "overlay", base)
+    caller = t.files("platform", {"mistletoe.yaml": "apiVersion: mistletoe.dev/v1\nkind: MistPackage\nmetadata: {name: platform}\n"
+                                                    "spec: {dependencies: [{name: web, package: ../overlay}]}\n"})
+    for sources in (package, caller):
+        t.refused("mirror", sources, "--to", "oci-layout:copies", says=[f"overlay needs {base.split('//base')[0]}", "nothing was copied"])
+        contains(t.run("mirror", sources, "--to", "oci-layout:copies", "--allow-missing").err, "there is nothing to mirror")
 
 
 @test

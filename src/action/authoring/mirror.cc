@@ -32,7 +32,18 @@ bool is_package(const registry::RawManifest& raw, const std::string& name) {
 class SourceFinder {
  public:
   SourceFinder(const MirrorDependencies& dependencies, const Context& context)
-      : dependencies_(dependencies), context_(context) {}
+      : dependencies_(dependencies), context_(context) {
+    dependencies_.packages.keep_copies(
+        [this](const std::string& what, std::optional<registry::AddressCopy> copy) {
+          if (copy)
+            add_copy(*std::move(copy));
+          else
+            unnamed_remotes_.insert(what);
+        });
+  }
+  ~SourceFinder() { dependencies_.packages.keep_copies({}); }
+  SourceFinder(const SourceFinder&) = delete;
+  SourceFinder& operator=(const SourceFinder&) = delete;
 
   Status add(const std::string& text) {
     MIST_TRY_VOID(context_.check());
@@ -44,7 +55,7 @@ class SourceFinder {
 
   MirrorSources finish() && {
     MirrorSources sources;
-    for (auto& [name, reference] : found_) sources.artifacts.push_back(std::move(reference));
+    for (auto& [name, artifact] : found_) sources.artifacts.push_back(std::move(artifact));
     sources.left_out = std::move(left_out_);
     return sources;
   }
@@ -58,27 +69,58 @@ class SourceFinder {
                               reference.digest ? reference.digest->str() : reference.tag, context_));
     if (is_package(raw, reference.str())) return add_package(reference.str());
     reference.digest = raw.digest;
-    found_.emplace(reference.str(), reference);
+    found_.emplace(reference.str(), MirrorArtifact{.reference = reference});
     return {};
   }
+
+  void add_copy(registry::AddressCopy copy) {
+    const auto artifact = std::make_shared<const oci::Artifact>(std::move(copy.artifact));
+    for (const std::string& tag : copy.tags) {
+      const oci::Reference reference{
+          .repository = copy.name.repository, .tag = tag, .range = {}, .digest = artifact->digest};
+      found_.emplace(reference.str(), MirrorArtifact{reference, artifact, copy.name.original});
+    }
+  }
+
+  // False: others can't name it. `asked`: with the branch or tag that somebody names, where that may move.
+  Result<bool> add_original(const package::Source& source, const std::optional<registry::GitRef>& asked) {
+    MIST_TRY(registry::PackageRef place, dependencies_.registries.parse(source.reference));
+    if (asked) place = registry::PackageRef(*asked);
+    MIST_TRY(std::optional<registry::AddressCopy> copy, dependencies_.registries.copy_of(place, context_));
+    if (!copy) return false;
+    add_copy(*std::move(copy));
+    MIST_TRY_VOID(add_remote_bases_of(place, source));
+    return true;
+  }
+
+  static constexpr std::string_view kNameless =
+      "it is on this machine: in a directory, or in a git repository without a server";
 
   // With what it calls.
   Status add_package(const std::string& text) {
     MIST_TRY(const package::Source source, dependencies_.packages.fetch(text, {}, context_));
-    if (!source.reference.starts_with(oci::kScheme))
-      return error(ErrorKind::Invalid, "{} is in no OCI registry, so it can't be mirrored", text)
-          .with_hint("mistctl push publishes it in one; a git repository is mirrored with git");
-    MIST_TRY(const registry::PackageRef place, dependencies_.registries.parse(source.reference));
-    MIST_TRY_VOID(add_source(place, source));
+    MIST_TRY(const registry::PackageRef parsed, dependencies_.registries.parse(text));
+    if (source.reference.starts_with(oci::kScheme)) {
+      MIST_TRY(const registry::PackageRef place, dependencies_.registries.parse(source.reference));
+      MIST_TRY_VOID(add_source(place, source));
+    } else {
+      const auto* const git = std::get_if<registry::GitRef>(&parsed.form());
+      MIST_TRY(const bool is_named,
+               add_original(source, git != nullptr ? std::optional(*git) : std::nullopt));
+      if (!is_named)
+        return error(ErrorKind::Invalid, "{} can't be mirrored", config::redact_urls(text))
+            .with_because(std::string(kNameless))
+            .with_hint("mistctl push publishes it in an OCI registry");
+    }
     return add_called(source.dependencies, source.name);
   }
 
   // Of an OCI registry.
   Status add_source(const registry::PackageRef& place, const package::Source& source) {
     const auto& reference = std::get<oci::Reference>(place.form());
-    const auto [entry, is_new] = found_.emplace(reference.str(), reference);
+    const auto [entry, is_new] = found_.emplace(reference.str(), MirrorArtifact{.reference = reference});
     // The user may name what a package from elsewhere names, too.
-    if (!reference.repository.public_only) entry->second.repository.public_only = false;
+    if (!reference.repository.public_only) entry->second.reference.repository.public_only = false;
     return is_new ? add_remote_bases_of(place, source) : Status();
   }
 
@@ -97,7 +139,12 @@ class SourceFinder {
       return add_remote_bases_of(place, source);
     }
     if (!source.reference.starts_with(oci::kScheme)) {
-      left_out_.push_back({config::redact_urls(source.reference), caller, "it is in no OCI registry"});
+      std::optional<registry::GitRef> asked;
+      if (const Result<registry::PackageRef> named = registry::PackageRef::parse(id); named.ok())
+        if (const auto* const git = std::get_if<registry::GitRef>(&named->form())) asked = *git;
+      MIST_TRY(const bool is_named, add_original(source, asked));
+      if (!is_named)
+        left_out_.push_back({config::redact_urls(source.reference), caller, std::string(kNameless)});
       return {};
     }
     MIST_TRY(const registry::PackageRef place, dependencies_.packages.parse_dependency(source.reference));
@@ -116,14 +163,14 @@ class SourceFinder {
     return add_remote_bases(place, source.name, lock);
   }
 
-  // A kustomization fetches its remote bases when it is rendered, so they are not mirrored.
+  // A kustomization fetches them when it is rendered: keep_copies() gets them.
   Status add_remote_bases(const registry::PackageRef& place, const std::string& name,
                           const resolve::LockFile& lock) {
     MIST_TRY(const std::vector<resolve::LockedRemote> remotes,
              dependencies_.packages.remotes(place, lock, false, context_));
     for (const resolve::LockedRemote& each : remotes)
-      left_out_.push_back({config::redact_urls(each.name), name,
-                           "its kustomization names it, and it is fetched when it is rendered"});
+      if (unnamed_remotes_.contains(each.name))
+        left_out_.push_back({config::redact_urls(each.name), name, std::string(kNameless)});
     return {};
   }
 
@@ -166,13 +213,15 @@ class SourceFinder {
       wanted = lock.dependencies;
     }
     MIST_TRY(const SubchartList there, list_subcharts(dependencies_.files, chart));
+    registry::SubchartSource source(dependencies_.charts, chart);
     for (const registry::ChartDependency& each : wanted)
-      MIST_TRY_VOID(add_subchart(each, manifest.name, there));
+      MIST_TRY_VOID(add_subchart(each, manifest.name, there, source));
     return {};
   }
 
-  Status add_subchart(const registry::ChartDependency& wanted, const std::string& chart,
-                      const SubchartList& there) {
+  Status add_subchart(const registry::ChartDependency& named, const std::string& chart,
+                      const SubchartList& there, registry::SubchartSource& source) {
+    MIST_TRY(const registry::ChartDependency wanted, source.resolved(named));
     std::string_view repository = wanted.repository;
     while (repository.ends_with('/')) repository.remove_suffix(1);
     if (repository.starts_with(oci::kScheme)) {
@@ -183,15 +232,26 @@ class SourceFinder {
       return row.name == wanted.name && (row.status == "ok" || row.status == "unpacked");
     });
     if (is_here || repository.empty() || repository.starts_with("file://")) return {};
-    left_out_.push_back({fmt::format("{} {}", wanted.name, wanted.version), chart,
-                         fmt::format("{} is no OCI registry; mistctl dependency build puts it into charts/",
-                                     config::redact_urls(wanted.repository))});
+    std::optional<registry::AddressCopy> copy;
+    if (repository.starts_with("git+")) {
+      MIST_TRY(const registry::PackageRef place, registry::PackageRef::parse(repository));
+      MIST_TRY(copy, dependencies_.registries.copy_of(place, context_));
+    } else {
+      MIST_TRY(
+          copy,
+          source.copy_of(wanted, context_).in(fmt::format("while fetching the dependency {}", wanted.name)));
+    }
+    if (copy)
+      add_copy(*std::move(copy));
+    else
+      left_out_.push_back({fmt::format("{} {}", wanted.name, wanted.version), chart, std::string(kNameless)});
     return {};
   }
 
   const MirrorDependencies& dependencies_;
   const Context& context_;
-  std::map<std::string, oci::Reference> found_;
+  std::map<std::string, MirrorArtifact> found_;
+  std::set<std::string> unnamed_remotes_;
   std::set<const package::ResolvedPackage*> seen_;
   std::vector<NotMirrored> left_out_;
 };
@@ -199,19 +259,21 @@ class SourceFinder {
 // Copies one after the other.
 Result<std::vector<registry::CopyReport>> copy_all(
     const MirrorDependencies& dependencies, registry::OciTarget& target,
-    const std::vector<oci::Reference>& artifacts,
+    const std::vector<MirrorArtifact>& artifacts,
     const std::function<Result<oci::Repository>(const oci::Repository&)>& repository_of,
     const registry::CopyOptions& options, const Context& context) {
   MIST_TRY(registry::OciClient* const client, dependencies.registries.oci_client());
   std::vector<registry::CopyReport> reports;
   for (std::size_t i = 0; i < artifacts.size(); ++i) {
-    const oci::Reference& from = artifacts[i];
+    const oci::Reference& from = artifacts[i].reference;
+    std::optional<registry::CopySource> copy;
+    if (artifacts[i].copy) copy.emplace(*artifacts[i].copy);
+    registry::OciSource& source = copy ? static_cast<registry::OciSource&>(*copy) : *client;
     MIST_TRY(oci::Repository repository, repository_of(from.repository));
     const oci::Reference to{.repository = std::move(repository), .tag = from.tag, .range = {}, .digest = {}};
     Activity activity(dependencies.events,
                       fmt::format("mirroring {} ({} of {})", from.str(), i + 1, artifacts.size()));
-    Result<registry::CopyReport> report =
-        registry::copy_artifact(*client, target, from, to, options, context);
+    Result<registry::CopyReport> report = registry::copy_artifact(source, target, from, to, options, context);
     if (!report) {
       activity.fail();
       return std::move(report).error();
@@ -228,7 +290,7 @@ Result<oci::Repository> same_repository(const oci::Repository& repository) { ret
 using Reports = Result<std::vector<registry::CopyReport>>;
 
 Reports into_registry(const MirrorDependencies& dependencies, const std::string& prefix,
-                      const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                      const std::vector<MirrorArtifact>& artifacts, const registry::CopyOptions& options,
                       const Context& context) {
   MIST_TRY(registry::OciClient* const client, dependencies.registries.oci_client());
   const auto below = [&](const oci::Repository& repository) {
@@ -238,7 +300,7 @@ Reports into_registry(const MirrorDependencies& dependencies, const std::string&
 }
 
 Reports into_directory(const MirrorDependencies& dependencies, const Path& directory,
-                       const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                       const std::vector<MirrorArtifact>& artifacts, const registry::CopyOptions& options,
                        const Context& context) {
   MIST_TRY(const std::unique_ptr<registry::LayoutWriter> layout,
            registry::LayoutWriter::open(dependencies.files, directory, context));
@@ -249,7 +311,7 @@ Reports into_directory(const MirrorDependencies& dependencies, const Path& direc
 
 // The artifacts that are there already, read as a layout; nothing is written.
 Reports preview_layout(const MirrorDependencies& dependencies, const OciPlace& to,
-                       const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                       const std::vector<MirrorArtifact>& artifacts, const registry::CopyOptions& options,
                        const Context& context) {
   std::unique_ptr<registry::LayoutReader> reader;
   if (dependencies.files.exists(to.path)) {
@@ -287,7 +349,7 @@ Status prepare_parts(const MirrorDependencies& dependencies, const Path& archive
 // Collected in a directory beside it, so that a run that was stopped is continued. One run at a time: the
 // lock stays beside both, since others may wait for it.
 Reports into_archive(const MirrorDependencies& dependencies, const Path& archive,
-                     const std::vector<oci::Reference>& artifacts, const registry::CopyOptions& options,
+                     const std::vector<MirrorArtifact>& artifacts, const registry::CopyOptions& options,
                      const Context& context) {
   Path partial = archive;
   partial += ".partial";
@@ -308,9 +370,10 @@ Reports into_archive(const MirrorDependencies& dependencies, const Path& archive
   return reports;
 }
 
-std::vector<config::Mirror> mirrors_for(const std::vector<oci::Reference>& artifacts, const OciPlace& to) {
+std::vector<config::Mirror> mirrors_for(const std::vector<MirrorArtifact>& artifacts, const OciPlace& to) {
   std::set<std::string> hosts;
-  for (const oci::Reference& each : artifacts) hosts.insert(oci::canonical_host(each.repository.host));
+  for (const MirrorArtifact& each : artifacts)
+    hosts.insert(oci::canonical_host(each.reference.repository.host));
   std::vector<config::Mirror> mirrors;
   for (const std::string& host : hosts) {
     const bool is_registry = to.kind == OciPlace::Kind::Registry;
@@ -339,7 +402,7 @@ Result<MirrorSources> find_mirror_sources(const MirrorDependencies& dependencies
 }
 
 Result<MirrorReport> mirror_artifacts(const MirrorDependencies& dependencies,
-                                      const std::vector<oci::Reference>& artifacts, const OciPlace& to,
+                                      const std::vector<MirrorArtifact>& artifacts, const OciPlace& to,
                                       const registry::CopyOptions& options, const Context& context) {
   MirrorReport report;
   report.mirrors = mirrors_for(artifacts, to);

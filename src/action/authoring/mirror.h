@@ -4,6 +4,7 @@
 // by artifact, so that a run that was stopped is finished by the next one, which sends only what is missing.
 // One thread.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,27 @@
 #include "registry/oci_copy.h"
 #include "registry/oci_place.h"
 #include "registry/registry.h"
+#include "registry/subchart_source.h"
 #include "render/packages.h"
 
 namespace mist::action {
 
-/// `registries` and `packages` read from registries themselves, not from mirrors of them.
+/// `registries`, `packages` and `charts` read from registries themselves, not from mirrors of them.
 struct MirrorDependencies {
   FileSystem& files;
   EventSink& events;
   registry::Registries& registries;
   render::Packages& packages;
+  /// Of charts that a chart's directory depends on.
+  registry::SubchartSource::Dependencies charts;
+};
+
+/// Something that is copied.
+struct MirrorArtifact {
+  oci::Reference reference;  ///< with its digest; of a copy the name that it has in mirrors
+  /// Of what is in no OCI registry; null: it is copied from one. Several tags share it.
+  std::shared_ptr<const oci::Artifact> copy = {};
+  std::string original = {};  ///< of a copy: what it is of, as AddressName has it
 };
 
 /// Something that a package needs, and that no copy can hold.
@@ -33,14 +45,15 @@ struct NotMirrored {
 };
 
 struct MirrorSources {
-  std::vector<oci::Reference> artifacts;  ///< each with its digest; sorted, each once
+  std::vector<MirrorArtifact> artifacts;  ///< sorted by reference, each once
   std::vector<NotMirrored> left_out;
 };
 
-/// Resolves `references` and everything they depend on. They name packages and other artifacts of OCI
-/// registries, also by range, or sources on this machine (a package's directory or module, a chart's
-/// directory), of which only the dependencies count. Errors: Invalid (a package that is in no OCI registry),
-/// of Packages and OciClient.
+/// Resolves `references` and everything they depend on. They name packages in OCI registries, in git and in
+/// chart repositories, other artifacts of OCI registries, also by range, or sources on this machine (a
+/// package's directory or module, a chart's directory), of which only the dependencies count. Errors: Invalid
+/// (a package that others can't name: of a directory, of a git repository on this machine), of Packages and
+/// OciClient.
 Result<MirrorSources> find_mirror_sources(const MirrorDependencies& dependencies,
                                           const std::vector<std::string>& references, const Context& context);
 
@@ -53,7 +66,7 @@ struct MirrorReport {
 /// Errors: Conflict (a version is there with other content, and `overwrite` doesn't allow that), of both
 /// ends.
 Result<MirrorReport> mirror_artifacts(const MirrorDependencies& dependencies,
-                                      const std::vector<oci::Reference>& artifacts,
+                                      const std::vector<MirrorArtifact>& artifacts,
                                       const registry::OciPlace& to, const registry::CopyOptions& options,
                                       const Context& context);
 

@@ -124,12 +124,12 @@ TEST_F(PackageLock, AServerThatOnlyAPackageFromElsewhereNamesIsPublic) {
 
   registry::Registries registries({files_, processes_, events_, paths_, clock_});
   render::Packages to_mirror = packages();
-  const auto mirrored =
-      find_mirror_sources({files_, events_, registries, to_mirror}, {directory_.string()}, Context());
+  const auto mirrored = find_mirror_sources({files_, events_, registries, to_mirror, {registries, {}}},
+                                            {directory_.string()}, Context());
   ASSERT_TRUE(mirrored.ok()) << mirrored.error().to_line();
   std::map<std::string, bool> limited;
-  for (const oci::Reference& each : mirrored->artifacts)
-    limited[each.repository.host] = each.repository.public_only;
+  for (const MirrorArtifact& each : mirrored->artifacts)
+    limited[each.reference.repository.host] = each.reference.repository.public_only;
   EXPECT_THAT(limited, ElementsAre(Pair("other.example", true), Pair("reg.example", false)));
 
   another_machine();

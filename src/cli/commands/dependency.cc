@@ -2,6 +2,7 @@
 
 #include "action/authoring/subcharts.h"
 #include "base/text.h"
+#include "cli/chart_sources.h"
 #include "cli/commands.h"
 #include "cli/keyring.h"
 #include "cli/output/output.h"
@@ -85,23 +86,9 @@ using Work = Result<action::SubchartReport> (*)(const action::SubchartDependenci
 Result<ExitCode> run_work(const Invocation& invocation, Machine& machine, Work work) {
   MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
-  MIST_TRY(
-      std::vector<registry::HelmRepository> known,
-      registry::read_helm_repositories(machine.files, registry::helm_repositories_file(machine.environment)));
-  // Names that charts may have for repositories: Helm's, then ours.
-  MIST_TRY(const std::vector<config::Registry> configured, registries.list());
-  for (const config::Registry& each : configured)
-    if (const auto* helm = std::get_if<config::HelmSource>(&each.remote().source))
-      known.push_back({each.name, helm->url});
-  const registry::PlainHttp plain = invocation.enabled(kPlainHttpFlag.name)
-                                        ? registry::PlainHttp::Everywhere
-                                        : registry::PlainHttp::ThisMachine;
-  MIST_TRY(const auto keyring, demanded_keyring(invocation, machine));
-  const action::SubchartDependencies subcharts{
-      machine.files,
-      machine.clock,
-      *machine.events,
-      {registries, [&machine] { return web_transport(machine); }, std::move(known), plain, keyring}};
+  MIST_TRY(registry::SubchartSource::Dependencies source, chart_sources(invocation, machine, registries));
+  const action::SubchartDependencies subcharts{machine.files, machine.clock, *machine.events,
+                                               std::move(source)};
   MIST_TRY(const action::SubchartReport report, work(subcharts, chart_argument(invocation), machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(machine, format, to_value(report));

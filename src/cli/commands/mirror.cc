@@ -2,6 +2,7 @@
 
 #include "base/short_digest.h"
 #include "base/text.h"
+#include "cli/chart_sources.h"
 #include "cli/commands.h"
 #include "cli/output/copy_report.h"
 #include "cli/output/output.h"
@@ -16,9 +17,9 @@ using encoding::Value;
 
 constexpr Argument kMirrorArguments[] = {
     {.name = "PACKAGE",
-     .help =
-         "oci://HOST/PATH:VERSION, a range, a package of a registry, or sources on this machine, of which "
-         "the dependencies are mirrored",
+     .help = "oci://HOST/PATH:VERSION, a range, a package of a registry, git+https://…, or sources on this "
+             "machine, "
+             "of which the dependencies are mirrored",
      .arity = Arity::OneOrMore,
      .completion = Completion::Package},
 };
@@ -31,7 +32,7 @@ constexpr Flag kMirrorFlags[] = {
      .required = true},
     {.name = "dry-run", .help = "Say what would be copied, and copy nothing"},
     {.name = "allow-missing",
-     .help = "Mirror the rest when something that a package needs is in no OCI registry"},
+     .help = "Mirror the rest when something that a package needs is on this machine alone"},
     {.name = "overwrite", .help = "Replace versions that are there with other content"},
     {.name = "referrers",
      .help = "Copy what refers to each package too: signatures, SBOMs, provenance; --referrers=false doesn't",
@@ -45,6 +46,9 @@ constexpr Example kMirrorExamples[] = {
      "For a machine without a network: one file with the package, what it calls, and all signatures"},
     {"mistctl mirror 'oci://registry.example/team/shop:^1.4' --to oci://mirror.example/copies",
      "Into another registry"},
+    {"mistctl mirror charts/postgresql:15.2.0 'git+https://git.example/team/web.git?ref=v1' --to "
+     "oci-layout:/media/mirror",
+     "A chart of a chart repository, and a package in git"},
     {"mistctl mirror ./platform --to oci-layout:/media/mirror --dry-run",
      "Which of its dependencies are missing there"},
 };
@@ -92,12 +96,23 @@ Status check_left_out(const std::vector<action::NotMirrored>& left_out, const In
   return {};
 }
 
-void print_report(const action::MirrorReport& report, bool dry_run, Machine& machine) {
+// A copy of what is in no OCI registry by its own address.
+std::string shown_name(const registry::CopyReport& report, const action::MirrorArtifact& artifact) {
+  if (!artifact.original.empty())
+    return escape_controls(fmt::format("{}:{}", artifact.original, report.from.tag));
+  oci::Reference named = report.from;
+  if (!named.tag.empty()) named.digest.reset();
+  return named.str();
+}
+
+void print_report(const action::MirrorReport& report, const action::MirrorSources& sources, bool dry_run,
+                  Machine& machine) {
   Table table({"PACKAGE", "DIGEST", "COPIED"});
-  for (const registry::CopyReport& each : report.artifacts) {
-    oci::Reference named = each.from;
-    if (!named.tag.empty()) named.digest.reset();
-    table.add({{named.str()}, {short_digest(each.to.digest->str())}, {words_of(each, dry_run)}});
+  for (std::size_t i = 0; i < report.artifacts.size(); ++i) {
+    const registry::CopyReport& each = report.artifacts[i];
+    table.add({{shown_name(each, sources.artifacts[i])},
+               {short_digest(each.to.digest->str())},
+               {words_of(each, dry_run)}});
   }
   if (!table.empty()) machine.out.write(table.render(machine.color_out));
   if (report.artifacts.empty()) machine.events->info("there is nothing to mirror");
@@ -118,7 +133,9 @@ Result<ExitCode> run_mirror(const Invocation& invocation, Machine& machine) {
            registry_dependencies(invocation, machine, registry::Mirrors::Ignore));
   registry::Registries registries(std::move(access));
   MIST_TRY(const auto packages, open_packages(invocation, machine, registry::Mirrors::Ignore));
-  const action::MirrorDependencies mirror{machine.files, *machine.events, registries, *packages};
+  MIST_TRY(registry::SubchartSource::Dependencies charts, chart_sources(invocation, machine, registries));
+  const action::MirrorDependencies mirror{machine.files, *machine.events, registries, *packages,
+                                          std::move(charts)};
   MIST_TRY(const action::MirrorSources sources,
            action::find_mirror_sources(mirror, invocation.arguments("PACKAGE"), machine.context));
   MIST_TRY_VOID(check_left_out(sources.left_out, invocation, machine));
@@ -126,7 +143,12 @@ Result<ExitCode> run_mirror(const Invocation& invocation, Machine& machine) {
            action::mirror_artifacts(mirror, sources.artifacts, to, options, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array artifacts;
-    for (const registry::CopyReport& each : report.artifacts) artifacts.push_back(copy_report_value(each));
+    for (std::size_t i = 0; i < report.artifacts.size(); ++i) {
+      const std::string& original = sources.artifacts[i].original;
+      Value artifact = copy_report_value(report.artifacts[i]);
+      artifact.set("original", original.empty() ? Value() : Value(original));
+      artifacts.push_back(std::move(artifact));
+    }
     print_value(machine, format,
                 Value::object({{"place", to.str()},
                                {"dryRun", dry_run},
@@ -135,7 +157,7 @@ Result<ExitCode> run_mirror(const Invocation& invocation, Machine& machine) {
                                {"mirrors", mirrors_value(report.mirrors)}}));
     return ExitCode::Ok;
   }
-  print_report(report, dry_run, machine);
+  print_report(report, sources, dry_run, machine);
   return ExitCode::Ok;
 }
 

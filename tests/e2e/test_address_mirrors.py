@@ -1,0 +1,306 @@
+"""Air gap for what is in no OCI registry: packages in git, charts of chart repositories, what kustomizations name elsewhere."""
+import json
+import pathlib
+import shutil
+import subprocess
+
+from harness import check, config_map, contains, equal, test
+from quiet_server import QuietHandler, QuietServer
+from registries import Registry
+from test_helm_repositories import ChartRepository
+from test_mirrors import fresh, mirrored
+from test_provenance import Keys, SignedCharts
+from test_registries import module, package_of
+from test_remotes import BASE, git, overlay, repository, served
+from test_signatures import minisign_keys, policy
+
+
+def absolute(t, place):
+    kind, _, path = place.partition(":")
+    return place if kind == "oci" else f"{kind}:{t.dir}/{path}"
+
+
+def away(t, name, registries=(), mirrors=(), only=True):
+    """Another machine, which knows these registries, {name: source}, and reads from these mirrors alone."""
+    home = fresh(t, name)
+    (home / "config.yaml").write_text(json.dumps({
+        "apiVersion": "mistletoe.dev/v1alpha1", "kind": "MistletoeConfig",
+        "spec": {"registries": [{"name": each, "remotes": [{"name": "default", **source}]}
+                                for each, source in dict(registries).items()],
+                 "mirrors": [{**each, "places": [absolute(t, place) for place in each["places"]], "only": only} for each in mirrors]}}))
+    return home
+
+
+def in_git(t, name, versions, **files):
+    """A registry in a repository behind a server: packages/plain in these versions. (server, what it is asked, its URL)"""
+    repository(t, name, {**{f"packages/plain/{version}/map.yaml": json.dumps(config_map("plain", {"version": version}))
+                            for version in versions}, **files})
+    server, asked = served(t.dir)
+    t.cleanup(server.stop)
+    return server, asked, f"http://127.0.0.1:{server.port}/{name}.git"
+
+
+def caller(t, dependency, version, **more):
+    return t.files("platform", {"mistletoe.yaml": json.dumps({
+        "apiVersion": "mistletoe.dev/v1", "kind": "MistPackage", "metadata": {"name": "platform"},
+        "spec": {"engine": "jinja", "dependencies": [{"name": "plain", "package": dependency, "version": version}]}}),
+        "templates/a.yaml.j2": json.dumps(config_map("own")), **more})
+
+
+@test
+def mirror_has_packages_of_git_registries(t):
+    server, asked, url = in_git(t, "packages", ("0.1.0", "0.2.0"))
+    shutil.copy(module(t, "1.4.0"), t.dir / "hello-web-1.4.0.mist-pack.wasm")
+    work = t.dir / "packages-work"
+    (work / "Team/web").mkdir(parents=True)
+    shutil.copy(module(t, "1.4.0"), work / "Team/web/web-1.4.0.mist-pack.wasm")  # capital letters: no registry has them
+    git("add", ".", cwd=work)
+    git("commit", "-q", "-m", "more", cwd=work)
+    git("push", "-q", str(t.dir / "packages.git"), "main", cwd=work)
+    t.run("registry", "add", "shop", "-g", url)
+    expected = t.run("generate", "x", "-p", "shop/plain:0.1.0").out
+    t.run("install", "plain", "-p", "shop/plain:0.1.0")
+    recorded = package_of(t, "plain")
+    copied = mirrored(t, "shop/plain:^0", "shop/plain:0.1.0", "shop/Team/web:1.4.0", "--to", "oci-layout:copies")
+    host = f"127.0.0.1:{server.port}"
+    equal([each["original"] for each in copied["artifacts"]],
+          [f"{host}/packages.git//plain"] * 2 + [f"{host}/packages.git//Team/web"])
+    equal([each["from"].split("@")[0] for each in copied["artifacts"]][:2],
+          [f"oci://{host}/packages.git/plain:{version}" for version in ("0.1.0", "0.2.0")])
+    equal(copied["mirrors"], [{"prefix": host, "places": ["oci-layout:copies"]}])
+    again = mirrored(t, "shop/plain:^0", "shop/plain:0.1.0", "--to", "oci-layout:copies")
+    equal([[each["wasThere"], each["blobs"]] for each in again["artifacts"]], [[True, 0], [True, 0]])
+    contains(t.run("mirror", "shop/plain:0.1.0", "--to", "oci-layout:copies").out, f"{host}/packages.git//plain:0.1.0")
+    # Before the server is away, it isn't asked either.
+    del asked[:]
+    shop = {"shop": {"git": {"url": url}}}
+    away(t, "near", shop, copied["mirrors"], only=False)
+    equal(t.run("generate", "x", "-p", "shop/plain:0.1.0").out, expected)
+    equal(asked, [])
+    server.stop()
+    away(t, "away", shop, copied["mirrors"])
+    equal(t.run("generate", "x", "-p", "shop/plain:0.1.0").out, expected)
+    contains(t.run("generate", "x", "-p", "shop/plain:^0").out, "0.2.0")
+    contains(t.run("generate", "x", "-p", "shop/Team/web:1.4.0").out, "Deployment")
+    # What was installed before is what the mirror has, byte for byte.
+    contains(t.run("diff", "plain").out, "no differences")
+    t.run("upgrade", "plain", "-p", "shop/plain:^0")
+    equal(package_of(t, "plain").split("@")[0], "shop/plain:0.2.0")
+    check(recorded.split("@")[0] == "shop/plain:0.1.0", recorded)
+    t.refused("generate", "x", "-p", "shop/plain:0.3.0", says=[f"there is no shop/plain:0.3.0 in the mirrors of {host}", "mistctl mirror"])
+    t.refused("generate", "x", "-p", "shop/plain:^7", says=["shop/plain:^7", "the newest there: 0.2.0"])
+    t.refused("registry", "update", "shop", says=["can't be asked what it has", "single packages"])
+    t.run("uninstall", "plain", "--yes")
+
+
+@test
+def mirror_has_what_a_package_calls_in_git_and_by_address(t):
+    server, _, url = in_git(t, "packages", ("0.1.0", "0.2.0"))
+    t.run("registry", "add", "shop", "-g", url)
+    target = Registry(t)
+    package = caller(t, "shop/plain", "^0.1")
+    t.run("package", "lock", package)
+    lock = (pathlib.Path(package) / "mistletoe.lock").read_text()
+    expected = t.run("generate", "x", "-p", package, "--locked").out
+    copied = mirrored(t, package, "--to", target("copies"))
+    equal([each["reference"].split("@")[0] for each in copied["artifacts"]],
+          [target(f"copies/127.0.0.1_{server.port}/packages.git/plain:0.1.0")])
+    server.stop()
+    away(t, "away", {"shop": {"git": {"url": url}}}, copied["mirrors"])
+    equal(t.run("generate", "x", "-p", package, "--locked").out, expected)
+    # Resolved again, among what is mirrored.
+    t.run("package", "lock", package, "--update-all")
+    equal((pathlib.Path(package) / "mistletoe.lock").read_text(), lock)
+
+
+@test
+def mirror_has_directories_of_git_repositories(t):
+    server, _, url = in_git(t, "packages", ("0.1.0",), **BASE, **{"deploy/kustomization.yaml": "resources: [../base]\n"})
+    commit = git("rev-parse", "v1", cwd=t.dir / "packages-work")
+    plain = f"git+{url}//packages/plain/0.1.0?ref=v1"
+    base = f"git+{url}//deploy?ref=main"
+    head = f"git+{url}//packages/plain/0.1.0"
+    expected = [t.run("generate", "x", "-p", each).out for each in (plain, base, head)]
+    t.run("install", "plain", "-p", plain)
+    copied = mirrored(t, plain, base, head, "--to", "oci-archive:copies.tar")
+    tags = [each["from"].split("@")[0].split("packages.git/")[1] for each in copied["artifacts"]]
+    equal(tags, ["deploy:ref-" + commit, "deploy:ref-main"] +
+          [f"packages/plain/0.1.0:{tag}" for tag in sorted(("ref-" + commit, "ref-HEAD", "ref-v1"))])
+    server.stop()
+    away(t, "away", {}, copied["mirrors"])
+    equal([t.run("generate", "x", "-p", each).out for each in (plain, base, head)], expected)
+    contains(t.run("diff", "plain").out, "no differences")
+    contains(package_of(t, "plain"), commit)
+    t.refused("generate", "x", "-p", plain.replace("v1", "v2"), says=["in the mirrors of 127.0.0.1"])
+    # The engine decides which files belong to a Kustomize directory.
+    t.refused("generate", "x", "-p", base, "--engine", "jinja", says=["it is a Kustomize directory"])
+    t.run("uninstall", "plain", "--yes")
+
+
+@test
+def mirror_has_charts_of_chart_repositories(t):
+    charts = ChartRepository(t)
+    for version in ("15.1.0", "15.2.0+b.1", "16.0.0"):
+        charts.publish("postgresql", version)
+    t.run("registry", "add", "shop", "--helm", charts.url)
+    t.run("install", "db", "-p", "shop/postgresql:15.1.0")
+    copied = mirrored(t, "shop/postgresql:15.1.0", "shop/postgresql:15.x", "--to", "oci-layout:copies")
+    host = f"127.0.0.1:{charts.web.port}"
+    equal([[each["from"].split("@")[0], each["original"]] for each in copied["artifacts"]],
+          [[f"oci://{host}/stable/postgresql:{tag}", f"{host}/stable//postgresql"] for tag in ("15.1.0", "15.2.0_b.1")])
+    charts.web.stop()
+    away(t, "away", {"shop": {"helm": {"url": charts.url}}}, copied["mirrors"])
+    contains(t.run("diff", "db").out, "no differences")
+    t.run("upgrade", "db", "-p", "shop/postgresql:^15")
+    equal(package_of(t, "db").split("@")[0], "shop/postgresql:15.2.0+b.1")
+    equal(t.kube.get("ConfigMap", t.ns, "db")["data"], {"version": "15.2.0+b.1"})
+    t.refused("upgrade", "db", "-p", "shop/postgresql:16.0.0", says=["there is no shop/postgresql:16.0.0 in the mirrors of"])
+    # A copy is the chart as Helm pushes it.
+    target = Registry(t)
+    t.run("registry", "copy", f"oci-layout:copies:{host}/stable/postgresql:15.1.0", target("charts/postgresql:15.1.0"))
+    contains(t.run("generate", "x", "-p", target("charts/postgresql:15.1.0")).out, "15.1.0")
+    t.run("uninstall", "db", "--yes")
+
+
+@test
+def mirror_has_the_charts_that_a_chart_depends_on(t):
+    charts = ChartRepository(t)
+    for version in ("1.0.0", "1.1.0", "2.0.0"):
+        charts.publish("db", version)
+    chart = t.files("web", {"Chart.yaml": json.dumps({"apiVersion": "v2", "name": "web", "version": "1.0.0", "dependencies": [
+        {"name": "db", "version": "^1", "repository": charts.url}]})})
+    t.run("dependency", "update", chart)
+    archive = (pathlib.Path(chart) / "charts/db-1.1.0.tgz").read_bytes()
+    shutil.rmtree(pathlib.Path(chart) / "charts")
+    copied = mirrored(t, chart, "--to", "oci-layout:copies")
+    equal([each["from"].split("@")[0].rsplit("/", 1)[1] for each in copied["artifacts"]], ["db:1.1.0"])
+    charts.web.stop()
+    away(t, "away", {}, copied["mirrors"])
+    for command in ("build", "update"):
+        t.run("dependency", command, chart)
+        equal((pathlib.Path(chart) / "charts/db-1.1.0.tgz").read_bytes(), archive)
+        shutil.rmtree(pathlib.Path(chart) / "charts")
+    (pathlib.Path(chart) / "Chart.lock").unlink()
+    (pathlib.Path(chart) / "Chart.yaml").write_text((pathlib.Path(chart) / "Chart.yaml").read_text().replace("^1", "^2"))
+    t.refused("dependency", "update", chart, says=["chart db ^2 of", "in the mirrors of"])
+
+
+@test
+def mirror_has_what_a_kustomization_names_elsewhere(t):
+    repository(t, "shared", BASE)
+    server, _ = served(t.dir)
+    t.cleanup(server.stop)
+    charts = ChartRepository(t)
+    charts.publish("db", "1.0.0")
+
+    class Files(QuietHandler):
+        def handle_any(self):
+            self.body()
+            content = json.dumps(config_map("extra")).encode()
+            self.send_response(200 if self.path.startswith("/extra.yaml") else 404)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    files = QuietServer(Files)
+    t.cleanup(files.stop)
+    package = t.files("overlay", {"kustomization.yaml": json.dumps({
+        "namePrefix": "my-", "resources": [f"http://127.0.0.1:{server.port}/shared.git//base?ref=v1",
+                                           f"http://127.0.0.1:{files.port}/extra.yaml"],
+        "helmCharts": [{"name": "db", "repo": charts.url, "version": "1.0.0", "releaseName": "db"}]})})
+    expected = t.run("generate", "x", "-p", package).out
+    contains(expected, "my-shared", "my-extra", "my-db")
+    unlocked = mirrored(t, package, "--to", "oci-layout:copies")
+    commit = git("rev-parse", "v1", cwd=t.dir / "shared-work")
+    equal(sorted(each["from"].split("@")[0].split("/", 3)[3] for each in unlocked["artifacts"]),
+          sorted(["extra.yaml:file", f"shared.git/base:base-{commit}", "shared.git/base:base-v1", "stable/db:1.0.0"]))
+    t.run("package", "lock", package)
+    mirrored(t, package, "--to", "oci-layout:copies")
+    for each in (server, files, charts.web):
+        each.stop()
+    for name in ("locked", "unlocked"):
+        away(t, name, {}, unlocked["mirrors"])
+        equal(t.run("generate", "x", "-p", package).out, expected, name)
+        (pathlib.Path(package) / "mistletoe.lock").unlink(missing_ok=True)
+    other = overlay(t, "other", f"http://127.0.0.1:{server.port}/shared.git//base?ref=v2")
+    t.refused("generate", "x", "-p", other, says=["in the mirrors of 127.0.0.1", "base"])
+
+
+@test
+def mirror_keeps_signatures_of_files_and_charts(t):
+    keys = Keys(t)
+    ann = keys.make("ann")
+    keys.export(t, "home/team.gpg", "ann")
+    minisign_keys(t, "release")
+    charts = SignedCharts(t)
+    for version in ("1.0.0", "1.1.0"):
+        charts.publish("db", version)
+    charts.put("db", "1.0.0", keys.sign(charts.archive("db", "1.0.0")))
+    server, _, url = in_git(t, "packages", ("0.1.0", "0.2.0"))
+    work = t.dir / "packages-work"
+    t.run("sign", str(work / "packages/plain/0.1.0"), "--key", str(t.dir / "release.key"))
+    git("add", ".", cwd=work)
+    git("commit", "-q", "-m", "signed", cwd=work)
+    git("push", "-q", str(t.dir / "packages.git"), "main", cwd=work)
+    t.run("registry", "add", "shop", "-g", url)
+    t.run("registry", "add", "charts", "--helm", charts.url)
+    copied = mirrored(t, "shop/plain:0.1.0", "shop/plain:0.2.0", "charts/db:1.0.0", "charts/db:1.1.0", "--to", "oci-layout:copies")
+    server.stop()
+    charts.web.stop()
+    home = away(t, "away", {"shop": {"git": {"url": url}}, "charts": {"helm": {"url": charts.url}}}, copied["mirrors"])
+    policy(t, {"match": "shop/**", "keys": [{"name": "release", "file": str(t.dir / "release.pub")}]},
+           {"match": "charts/**", "keyring": str(t.dir / "home/team.gpg"), "fingerprints": [ann]})
+    shutil.copy(t.dir / "home/trust.yaml", home / "trust.yaml")
+    for package in ("shop/plain:0.1.0", "charts/db:1.0.0"):
+        contains(t.run("generate", "x", "-p", package).out, "ConfigMap")
+    for package in ("shop/plain:0.2.0", "charts/db:1.1.0"):
+        t.refused("generate", "x", "-p", package, says=["is not signed by"])
+
+
+@test
+def mirror_says_what_no_other_machine_can_name(t):
+    repository(t, "packages", BASE)
+    t.file("local/packages/plain/1.0.0/a.yaml", json.dumps(config_map("a")))
+    t.run("registry", "add", "local", "-d", str(t.dir / "local"))
+    for reference in ("local/plain:1.0.0", f"git+file://{t.dir}/packages.git//base?ref=v1"):
+        t.refused("mirror", reference, "--to", "oci-layout:copies", says=["can't be mirrored", "it is on this machine", "mistctl push"])
+    package = caller(t, "local/plain", "^1")
+    t.refused("mirror", package, "--to", "oci-layout:copies", says=["platform needs local/plain:1.0.0", "nothing was copied"])
+    contains(t.run("mirror", package, "--to", "oci-layout:copies", "--allow-missing").err, "there is nothing to mirror")
+
+
+@test
+def mirror_with_a_copy_of_something_else_is_refused(t):
+    server, _, url = in_git(t, "packages", ("0.1.0",))
+    t.run("registry", "add", "shop", "-g", url)
+    copied = mirrored(t, "shop/plain:0.1.0", "--to", "oci-layout:copies")
+    host = f"127.0.0.1:{server.port}"
+    away(t, "other", {"shop": {"git": {"url": f"http://{host}/packages.git/plain"}}}, copied["mirrors"])
+    index = json.loads((t.dir / "copies/index.json").read_text())
+    for entry in index["manifests"]:
+        entry["annotations"] = {key: text.replace("/plain:", "/plain/plain:") for key, text in entry["annotations"].items()}
+    (t.dir / "copies/index.json").write_text(json.dumps(index))
+    t.refused("generate", "x", "-p", "shop/plain:0.1.0", says=[f"is not a copy of {host}/packages.git/plain//plain",
+                                                               f"it is one of {host}/packages.git//plain"])
+    # A package that somebody pushed under that name is no copy.
+    target = Registry(t)
+    t.run("push", t.package("plain", config_map("a")), target(f"copies/{host.replace(':', '_')}/packages.git/plain:0.1.0"))
+    away(t, "pushed", {"shop": {"git": {"url": url}}},
+         [{"prefix": host, "places": [target(f"copies/{host.replace(':', '_')}")]}])
+    t.refused("generate", "x", "-p", "shop/plain:0.1.0", says=["is not a copy of", "it has no annotation dev.mistletoe/copy-of"])
+    # Other bytes than those that were used here before.
+    away(t, "changed", {"shop": {"git": {"url": url}}})
+    t.run("generate", "x", "-p", "shop/plain:0.1.0")
+    subprocess.run(["rm", "-rf", t.dir / "changed/cache"], check=True)
+    other = t.dir / "packages-work"
+    (other / "packages/plain/0.1.0/map.yaml").write_text(json.dumps(config_map("plain", {"version": "changed"})))
+    git("commit", "-qam", "changed", cwd=other)
+    git("push", "-q", str(t.dir / "packages.git"), "main", cwd=other)
+    home = fresh(t, "copier")
+    shutil.copy(t.dir / "changed/config.yaml", home / "config.yaml")
+    again = mirrored(t, "shop/plain:0.1.0", "--to", "oci-layout:changed-copies")
+    t.env["MIST_HOME_LOCATION"] = str(t.dir / "changed")
+    state = t.dir / "changed/state"
+    check(state.exists())
+    away(t, "changed", {"shop": {"git": {"url": url}}}, again["mirrors"])
+    t.refused("generate", "x", "-p", "shop/plain:0.1.0", says=["isn't what it was when it was first used here"])
