@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "config/redact.h"
+#include "registry/address_name.h"
 #include "registry/oci_mirrors.h"
 
 namespace mist::registry {
@@ -155,6 +156,22 @@ std::vector<OciPlace> MirrorSettings::missing_layouts(const config::Mirror& mirr
       missing.push_back(*std::move(place));
   }
   return missing;
+}
+
+bool is_left_to_mirrors(std::span<const config::Mirror> mirrors, std::string_view address) {
+  const std::optional<AddressName> name = AddressName::of(address);
+  if (!name) return false;
+  const std::string identity = name->repository.identity().substr(oci::kScheme.size());
+  std::size_t longest = 0;
+  bool only = false;
+  for (const config::Mirror& each : mirrors) {
+    const std::string prefix = prefix_key(each.prefix);
+    const bool fits = identity == prefix || identity.starts_with(prefix + "/");
+    if (!fits || prefix.size() < longest) continue;
+    longest = prefix.size();
+    only = each.only;
+  }
+  return only;
 }
 
 }  // namespace mist::registry

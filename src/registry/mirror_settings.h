@@ -3,7 +3,9 @@
 // oci_mirrors.h reads packages through). One thread; the file is changed as a whole, under its lock.
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/context.h"
@@ -13,6 +15,9 @@
 #include "registry/oci_place.h"
 
 namespace mist::registry {
+
+/// Whether what has that address (of a git or a chart repository) is read from its mirrors alone. Pure.
+bool is_left_to_mirrors(std::span<const config::Mirror> mirrors, std::string_view address);
 
 /// Where new places stand among those that the registry has already.
 enum class MirrorOrder : bool { Last, First };

@@ -148,5 +148,16 @@ TEST_F(MirrorSettingsTest, RelativePathsOfTheFileAreRelativeToIt) {
   EXPECT_EQ(missing.front().str(), "oci-layout:/work/m");
 }
 
+TEST(MirrorSettingsOfAddresses, TheLongestPrefixSaysWhetherOnlyMirrorsAreAsked) {
+  const std::vector<config::Mirror> mirrors{{"git.example", {"oci-layout:/m"}, true},
+                                            {"git.example/open", {"oci-layout:/m"}, false}};
+  EXPECT_TRUE(is_left_to_mirrors(mirrors, "https://git.example/team/packages.git"));
+  EXPECT_TRUE(is_left_to_mirrors(mirrors, "git@git.example:team/packages.git"));
+  EXPECT_FALSE(is_left_to_mirrors(mirrors, "https://git.example/open/packages.git"));
+  EXPECT_TRUE(is_left_to_mirrors(mirrors, "https://git.example/opened/packages.git"));
+  EXPECT_FALSE(is_left_to_mirrors(mirrors, "https://other.example/packages.git"));
+  EXPECT_FALSE(is_left_to_mirrors(mirrors, "/srv/packages.git"));
+}
+
 }  // namespace
 }  // namespace mist::registry

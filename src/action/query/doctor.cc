@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "registry/git.h"
 #include "registry/git_url.h"
+#include "registry/mirror_settings.h"
 #include "wasm/runtime.h"
 
 namespace mist::action {
@@ -184,7 +185,7 @@ Check check_git(const DoctorDependencies& dependencies, const Context& context, 
 }
 
 Check check_registry(const DoctorDependencies& dependencies, const config::Registry& registry,
-                     Network network, const Context& context) {
+                     std::span<const config::Mirror> mirrors, Network network, const Context& context) {
   const config::Remote& remote = registry.remote();
   const Path base = dependencies.paths.config_file.parent_path();
   if (const auto* directory = std::get_if<config::DirectorySource>(&remote.source)) {
@@ -203,6 +204,9 @@ Check check_registry(const DoctorDependencies& dependencies, const config::Regis
   if (!url.ok()) return failed("registries", registry.name, url.error(), forget);
   if (network == Network::Offline)
     return {"registries", registry.name, CheckState::Skipped, fmt::format("{}: not asked", url->display())};
+  if (registry::is_left_to_mirrors(mirrors, url->text()))
+    return {"registries", registry.name, CheckState::Skipped,
+            fmt::format("{}: not asked, since only its mirrors may be", url->display())};
   const SteadyTime began = dependencies.clock.steady_now();
   const auto answer = registry::Git(dependencies.processes)
                           .run({.arguments = {"ls-remote", "--quiet", "--", url->text(), "HEAD"},
@@ -528,7 +532,7 @@ std::vector<Check> check_registries(const DoctorDependencies& dependencies, Netw
   });
   std::vector<Check> checks(registries.size());
   (void)parallel_for(registries.size(), 8, [&](std::size_t i) -> Status {
-    checks[i] = check_registry(dependencies, registries[i], network, context);
+    checks[i] = check_registry(dependencies, registries[i], config->mirrors(), network, context);
     return {};
   });
   checks.insert(checks.begin(), check_git(dependencies, context, git));

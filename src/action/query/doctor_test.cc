@@ -117,6 +117,16 @@ TEST_F(Doctor, RegistriesAreAskedUnlessOffline) {
   EXPECT_EQ(check_registries(dependencies, Network::Offline, Context()).back().state, CheckState::Skipped);
 }
 
+TEST_F(Doctor, ARegistryThatIsLeftToItsMirrorsIsNotAsked) {
+  config(
+      "[{name: git, defaultRemote: d, remotes: [{name: d, git: {url: "
+      "'https://git.invalid/team/packages.git'}}]}]\n"
+      "  mirrors: [{prefix: git.invalid/team, places: ['oci-layout:/media/mirror'], only: true}]");
+  const Check check = check_registries(dependencies, Network::Ask, Context()).back();
+  EXPECT_EQ(check.state, CheckState::Skipped) << check.detail;
+  EXPECT_THAT(check.detail, HasSubstr("only its mirrors may be"));
+}
+
 TEST_F(Doctor, AClusterThatDoesNotAnswerIsTheOnlyFailure) {
   testing::FakeCluster cluster;
   cluster.set_before([](const testing::FakeCall&) { return error(ErrorKind::Retryable, "no route"); });
