@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "apimachinery/label_selector.h"
 #include "base/text.h"
 #include "encoding/json.h"
-#include "kube/label_selector.h"
 
 namespace mist::kube {
 namespace {
@@ -92,7 +92,7 @@ std::vector<Informer::Key> Informer::keys_with(std::string_view text) const {
 
 void Informer::put(Value object, Echo echo) {
   // Nobody would tell that it goes, nor what it becomes.
-  if (!selects(options_.label_selector, object)) return;
+  if (!apimachinery::selects(options_.label_selector, object)) return;
   if (prune_) prune_(object);
   const std::lock_guard lock(mutex_);
   // The watch has told of it, and that it went.

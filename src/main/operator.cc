@@ -35,6 +35,7 @@
 #include "main/printing.h"
 #include "operator/controller.h"
 #include "operator/options.h"
+#include "operator/watched_namespaces.h"
 #include "registry/host_certificates.h"
 #include "releases/controller.h"
 #include "wasm/compiler.h"
@@ -221,9 +222,13 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
       .default_account = options.default_account,
       .traces = traced};
   if (!options.releases.empty()) MIST_TRY_VOID(mist::config::check_places(paths));
+  const mist::operator_::WatchedNamespaces namespaces(options.watch_namespaces);
+  if (!namespaces.are_all()) log.info(fmt::format("working in {} only", namespaces.display()));
   const auto work = [&](const mist::kube::Share& share, const mist::Context& ours) {
     const mist::releases::Controller::Scope scope{
-        .ns = options.releases == "own" ? client->default_namespace() : std::string(),
+        .namespaces = options.releases == "own"
+                          ? mist::operator_::WatchedNamespaces({client->default_namespace()})
+                          : namespaces,
         .selector = options.release_selector,
         .share = share};
     mist::operator_::Controller controller(
@@ -239,6 +244,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .events = log,
          .metrics = metrics,
          .traces = traced,
+         .namespaces = namespaces,
          .workers = options.worker_count(),
          .share = share,
          .not_kept =

@@ -33,12 +33,12 @@ inline std::string user_of(const std::string& ns, const Account& account) {
 using ClientOf = std::function<Result<std::shared_ptr<kube::Client>>(const Account&)>;
 
 struct Actor {
-  Actor(std::shared_ptr<kube::Client> as, const std::string& ns, Clock& clock, EventSink& events,
-        const Observer::Wake& wake, std::mutex& asking, Crds::Role role)
+  Actor(std::shared_ptr<kube::Client> as, const std::string& ns, const WatchedNamespaces& namespaces,
+        Clock& clock, EventSink& events, const Observer::Wake& wake, std::mutex& asking, Crds::Role role)
       : held(std::move(as)),
         client(*held),
         notices(client, clock, events),
-        observer(client, clock, events, wake),
+        observer(client, namespaces, clock, events, wake),
         sources(client, clock, events, wake),
         crds({client, clock, events, role}, ns, wake),
         executor(client, clock, events, observer, notices, asking) {}
@@ -60,10 +60,11 @@ struct Actor {
 class Actors {
  public:
   /// `ns`: of the blueprints. `asking`: whoever uses this has it. References outlive this.
-  Actors(ClientOf client_of, std::string ns, Clock& clock, EventSink& events, Observer::Wake wake,
-         std::mutex& asking, Crds::Role role)
+  Actors(ClientOf client_of, std::string ns, WatchedNamespaces namespaces, Clock& clock, EventSink& events,
+         Observer::Wake wake, std::mutex& asking, Crds::Role role)
       : client_of_(std::move(client_of)),
         ns_(std::move(ns)),
+        namespaces_(std::move(namespaces)),
         clock_(clock),
         events_(events),
         wake_(std::move(wake)),
@@ -74,7 +75,9 @@ class Actors {
   Result<Actor*> of(const Account& account) {
     if (const auto known = actors_.find(account); known != actors_.end()) return &known->second;
     MIST_TRY(std::shared_ptr<kube::Client> client, client_of_(account));
-    return &actors_.try_emplace(account, std::move(client), ns_, clock_, events_, wake_, asking_, role_)
+    return &actors_
+                .try_emplace(account, std::move(client), ns_, namespaces_, clock_, events_, wake_, asking_,
+                             role_)
                 .first->second;
   }
 
@@ -100,6 +103,7 @@ class Actors {
  private:
   const ClientOf client_of_;
   const std::string ns_;
+  const WatchedNamespaces namespaces_;
   Clock& clock_;
   EventSink& events_;
   const Observer::Wake wake_;

@@ -36,16 +36,17 @@ class Controller::State {
                [](const Item& item) { return item.is_blueprint() ? std::string() : item.blueprint; }),
         notices_(dependencies_.client, dependencies_.clock, dependencies_.events),
         actors_(
-            dependencies_.client_of, ns, dependencies_.clock, dependencies_.events,
+            dependencies_.client_of, ns, dependencies_.namespaces, dependencies_.clock, dependencies_.events,
             [this](const Item& item) { queue_.add(item); }, mutex_,
             dependencies_.share.is_first() ? Crds::Role::Writes : Crds::Role::Waits),
-        revisions_(
-            {dependencies_.client, dependencies_.renderer, dependencies_.clock, dependencies_.events,
-             notices_, actors_, dependencies_.default_account, dependencies_.share, dependencies_.metrics},
-            std::move(ns),
-            [this](const Item& item) {
-              if (item.is_blueprint() || dependencies_.share.is_first() || is_ours(item)) queue_.add(item);
-            }),
+        revisions_({dependencies_.client, dependencies_.renderer, dependencies_.clock, dependencies_.events,
+                    notices_, actors_, dependencies_.default_account, dependencies_.share,
+                    dependencies_.metrics, dependencies_.namespaces},
+                   std::move(ns),
+                   [this](const Item& item) {
+                     if (item.is_blueprint() || dependencies_.share.is_first() || is_ours(item))
+                       queue_.add(item);
+                   }),
         evaluations_(
             revisions_, mutex_, dependencies_.clock, dependencies_.events,
             [this](const Item& item) { queue_.add(item); },
@@ -181,7 +182,8 @@ class Controller::State {
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, queries)
                           : reconcile::tear_down(*instance, recorded, queries);
     for (const apimachinery::GroupKind& kind : open.unplaced) open.unserved.insert(kind.group);
-    late_kinds_.set(item, open.unserved);
+    // Only an account with rights in the whole cluster sees CRDs come.
+    if (dependencies_.namespaces.are_all()) late_kinds_.set(item, open.unserved);
     if (!open.unplaced.empty() && !trouble)
       trouble = error(ErrorKind::NotFound, "it isn't known whether objects of kind {} are in a namespace",
                       apimachinery::to_string(*open.unplaced.begin()));

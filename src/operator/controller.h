@@ -19,6 +19,7 @@
 #include "operator/actors.h"
 #include "operator/metrics.h"
 #include "operator/traces.h"
+#include "operator/watched_namespaces.h"
 #include "package/renderer.h"
 
 namespace mist::operator_ {
@@ -34,7 +35,9 @@ class Controller {
     EventSink& events;
     Metrics& metrics;
     Traces* traces = nullptr;  ///< none: nobody wants them
-    int workers = 1;           ///< so many instances are written to at once
+    /// Where instances and all that they own and read have to be.
+    WatchedNamespaces namespaces = {};
+    int workers = 1;  ///< so many instances are written to at once
     /// The share of instances that is kept. The first of several shares also sees to all that is there once:
     /// the CRDs, the reports on blueprints, and that these stay while they have instances.
     kube::Share share = kube::Share::all();

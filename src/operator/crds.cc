@@ -59,9 +59,17 @@ Result<std::string> Crds::see_to(const std::string& blueprint, const blueprint::
   }
   const blueprint::CustomResource& resource = *described.resource();
   Value wanted = blueprint::crd_of(described.instances(), resource);
-  MIST_TRY(kube::Informer* const crds, informer(blueprint, name_in(wanted), context));
   if (resource.mode == CrdMode::Publish && dependencies_.role == Role::Writes)
     MIST_TRY_VOID(publish(blueprint, wanted, context));
+  auto found = informer(blueprint, name_in(wanted), context);
+  if (!found.ok() && found.error().kind == ErrorKind::Forbidden && resource.mode != CrdMode::Manage)
+    return await_unseen(blueprint, described, name_in(wanted), found.error(), context);
+  if (!found.ok() && found.error().kind == ErrorKind::Forbidden)
+    return std::move(found).error().with_hint(
+        "have somebody with that right apply what mistctl blueprint crd prints, and set kind.crd = 'await; "
+        "or "
+        "give the account the right");
+  MIST_TRY(kube::Informer* const crds, std::move(found));
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   return resource.mode == CrdMode::Manage
              ? manage(blueprint, resource, std::move(wanted), breaking, watched_[blueprint], context)
@@ -77,11 +85,33 @@ Result<kube::Informer*> Crds::informer(const std::string& blueprint, const std::
       dependencies_.client.resource_for({"apiextensions.k8s.io", "CustomResourceDefinition"}, "v1", context));
   watched.informer.reset();
   watched.crd = crd;
+  const kube::ListOptions one{.field_selector = fmt::format("metadata.name={}", crd)};
+  // An informer would try for ever, and nobody would be told why nothing happens.
+  MIST_TRY_VOID(
+      dependencies_.client.list(crds, {.field_selector = one.field_selector, .metadata_only = true}, context)
+          .in(fmt::format("while looking for CustomResourceDefinition {}", crd)));
   watched.informer = std::make_unique<kube::Informer>(
-      dependencies_.client, crds, kube::ListOptions{.field_selector = fmt::format("metadata.name={}", crd)},
-      nullptr, [this, blueprint](const std::optional<kube::Informer::Key>& /*key*/) { wake_({blueprint}); },
+      dependencies_.client, crds, one, nullptr,
+      [this, blueprint](const std::optional<kube::Informer::Key>& /*key*/) { wake_({blueprint}); },
       dependencies_.clock, dependencies_.events);
   return watched.informer.get();
+}
+
+// An account without rights in the whole cluster: that the kind is served is all that it can see.
+Result<std::string> Crds::await_unseen(const std::string& blueprint, const blueprint::Blueprint& described,
+                                       const std::string& crd, const Error& refusal, const Context& context) {
+  const apimachinery::GroupVersionKind& kind = described.instances();
+  if (auto served = dependencies_.client.resource_for(kind.group_kind(), kind.version, context);
+      !served.ok()) {
+    dependencies_.client.invalidate_discovery();
+    return std::move(served).error().with_frame(
+        fmt::format("while CustomResourceDefinition {} was awaited", crd));
+  }
+  watched_[blueprint].tolerated = {fmt::format(
+      "nobody knows whether CustomResourceDefinition {} fits the contract of the blueprint, because "
+      "the operator can't see it: {}",
+      crd, refusal.because.empty() ? refusal.message : refusal.because)};
+  return std::string();
 }
 
 Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::CustomResource& resource,

@@ -40,8 +40,10 @@ class Crds {
     Restored,  ///< what is in force is only restored
   };
   /// Empty: the CRD is there, fits, and is served, or the blueprint leaves it to others. Else what is waited
-  /// for; the blueprint is woken then. Invalid, with all reasons: another revision of the blueprint or of the
-  /// CRD is needed. Others: of requests.
+  /// for; the blueprint is woken then. Errors: Invalid, with all reasons: another revision of the blueprint
+  /// or of the CRD is needed. Forbidden: the account may not see the CRD that the operator is to apply.
+  /// NotFound: the account may not see CRDs, and the server doesn't serve the kind yet, which nobody tells
+  /// when it does. Others: of requests.
   Result<std::string> see_to(const std::string& blueprint, const blueprint::Blueprint& described,
                              Breaking breaking, const Context& context);
   /// Whether it is known whether the blueprint's CRD is there.
@@ -65,6 +67,8 @@ class Crds {
   };
   Result<kube::Informer*> informer(const std::string& blueprint, const std::string& crd,
                                    const Context& context);
+  Result<std::string> await_unseen(const std::string& blueprint, const blueprint::Blueprint& described,
+                                   const std::string& crd, const Error& refusal, const Context& context);
   Result<std::string> manage(const std::string& blueprint, const blueprint::CustomResource& resource,
                              Value wanted, Breaking breaking, Watched& watched, const Context& context);
   Result<std::string> await(const Value& wanted, blueprint::Standing standing, Watched& watched) const;

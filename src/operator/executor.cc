@@ -72,7 +72,7 @@ std::string_view ready_reason(const Value& status) {
   return {};
 }
 
-kube::ObjectRef ref(const kube::Informer& instances, const Value& instance) {
+kube::ObjectRef ref(const kube::MultiNamespaceInformer& instances, const Value& instance) {
   return {instances.resource(), std::string(instance.string_at({"metadata", "namespace"})),
           std::string(instance.string_at({"metadata", "name"}))};
 }
@@ -89,7 +89,7 @@ Value identity(const Value& object) {
                         {"metadata", std::move(metadata)}});
 }
 
-Result<Executor::Outcome> Executor::carry_out(kube::Informer& instances, const Value& instance,
+Result<Executor::Outcome> Executor::carry_out(kube::MultiNamespaceInformer& instances, const Value& instance,
                                               const blueprint::Blueprint* blueprint, Plan& plan,
                                               Memory& memory, const Item& item, const Span& span,
                                               const Context& context) {
@@ -148,7 +148,7 @@ bool Executor::is_recorded(const Value& instance, const Plan& plan, const Memory
 }
 
 // Whether it was stored.
-Result<bool> Executor::store(kube::Informer& instances, const Value& instance, const Plan& plan,
+Result<bool> Executor::store(kube::MultiNamespaceInformer& instances, const Value& instance, const Plan& plan,
                              Memory& memory, const Span& span, const Context& context) const {
   if (is_recorded(instance, plan, memory)) {
     memory.keep(plan.record);
@@ -309,8 +309,8 @@ Status Executor::let_go(const reconcile::Release& each, const Item& item, const 
   return {};
 }
 
-Status Executor::claim(kube::Informer& instances, const Value& instance, const std::string& record,
-                       const Context& context) const {
+Status Executor::claim(kube::MultiNamespaceInformer& instances, const Value& instance,
+                       const std::string& record, const Context& context) const {
   Value object = identity(instance);
   object["metadata"].set("finalizers", Value::array({kFinalizer}));
   object["metadata"]["annotations"].set(kRecordAnnotation, record);
@@ -332,7 +332,7 @@ void Executor::tell_what_may_be_left(const Value& instance, const Context& conte
       context);
 }
 
-Status Executor::release(kube::Informer& instances, const Value& instance, const Item& item,
+Status Executor::release(kube::MultiNamespaceInformer& instances, const Value& instance, const Item& item,
                          const Context& context) const {
   MIST_TRY_VOID(
       remove_finalizer(client_, ref(instances, instance), identity(instance), kRecordAnnotation, context)
@@ -342,7 +342,7 @@ Status Executor::release(kube::Informer& instances, const Value& instance, const
   return {};
 }
 
-Status Executor::write_status(kube::Informer& instances, const Value& instance,
+Status Executor::write_status(kube::MultiNamespaceInformer& instances, const Value& instance,
                               const blueprint::Blueprint* blueprint, const Plan& plan, Memory& memory,
                               const Span& span, const Context& context) const {
   const auto put = [&](const Plan& told) -> Status {

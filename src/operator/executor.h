@@ -37,7 +37,7 @@ class Executor {
   struct Outcome {
     bool wrote = false;
   };
-  Result<Outcome> carry_out(kube::Informer& instances, const Value& instance,
+  Result<Outcome> carry_out(kube::MultiNamespaceInformer& instances, const Value& instance,
                             const blueprint::Blueprint* blueprint, Plan& plan, Memory& memory,
                             const Item& item, const Span& span, const Context& context);
   /// Of a plan for which something is still being evaluated, as if that had failed: writes its objects if
@@ -53,17 +53,18 @@ class Executor {
   Result<kube::ObjectRef> served(const ObjectId& id, const Context& context) const;
   Status remove(const reconcile::Delete& each, const Item& item, const Context& context) const;
   Status let_go(const reconcile::Release& each, const Item& item, const Context& context);
-  Result<bool> store(kube::Informer& instances, const Value& instance, const Plan& plan, Memory& memory,
-                     const Span& span, const Context& context) const;
+  Result<bool> store(kube::MultiNamespaceInformer& instances, const Value& instance, const Plan& plan,
+                     Memory& memory, const Span& span, const Context& context) const;
   Status write_objects(Plan& plan, Memory& memory, const Item& item, Outcome& outcome, const Span& span,
                        const Context& context);
-  Status claim(kube::Informer& instances, const Value& instance, const std::string& record,
+  Status claim(kube::MultiNamespaceInformer& instances, const Value& instance, const std::string& record,
                const Context& context) const;
   void tell_what_may_be_left(const Value& instance, const Context& context);
-  Status release(kube::Informer& instances, const Value& instance, const Item& item,
+  Status release(kube::MultiNamespaceInformer& instances, const Value& instance, const Item& item,
                  const Context& context) const;
-  Status write_status(kube::Informer& instances, const Value& instance, const blueprint::Blueprint* blueprint,
-                      const Plan& plan, Memory& memory, const Span& span, const Context& context) const;
+  Status write_status(kube::MultiNamespaceInformer& instances, const Value& instance,
+                      const blueprint::Blueprint* blueprint, const Plan& plan, Memory& memory,
+                      const Span& span, const Context& context) const;
   void remove_objects(Plan& plan, Memory& memory, const Item& item, const Span& span, const Context& context);
   bool is_held(Plan& plan, const Memory& memory, const std::string& node, const ObjectId& id,
                const std::string& input) const;

@@ -40,7 +40,7 @@ class ExecutorTest : public ::testing::Test {
   std::mutex mutex_;
   Notices notices_{cluster_, clock_, events_};
   Memory memory_;
-  Observer observer_{cluster_, clock_, events_, [](const Item&) {}};
+  Observer observer_{cluster_, {}, clock_, events_, [](const Item&) {}};
   Executor executor_{cluster_, clock_, events_, observer_, notices_, mutex_};
 };
 

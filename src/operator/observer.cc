@@ -11,12 +11,14 @@ std::string kind_of(const ObjectId& id) { return id.api_version + "/" + id.kind;
 
 }  // namespace
 
-Observer::Observer(kube::Client& client, Clock& clock, EventSink& events, Wake wake)
+Observer::Observer(kube::Client& client, WatchedNamespaces namespaces, Clock& clock, EventSink& events,
+                   Wake wake)
     : client_(client),
+      namespaces_(std::move(namespaces)),
       clock_(clock),
       events_(events),
       wake_(std::move(wake)),
-      reads_(client, clock, events,
+      reads_(client, namespaces_, clock, events,
              {.object =
                   [this](const reconcile::ObjectKind& of, const std::optional<Informer::Key>& key) {
                     changed(of.api_version, of.kind, key);
@@ -50,6 +52,7 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
   ask(id);
   Reads::Sight<std::optional<Value>> sight;
   if (owned) {
+    if (!id.ns.empty()) MIST_TRY_VOID(namespaces_.check_namespace(id.ns));
     MIST_TRY(const OwnWatch* const watch, watch_of(id, context));
     sight = Reads::sight_of<std::optional<Value>>(*watch->informer, watch->since);
     if (sight.synced) sight.found = watch->informer->get({id.ns, id.name});
@@ -83,10 +86,12 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
     const ObjectId all{kind.api_version, kind.kind, {}, {}};
     ask(all);
     const auto watch = watch_of(all, context);
-    // A kind that can't be asked for now isn't known to be missing.
-    if (!watch.ok()) unsynced_ |= watch.error().kind != ErrorKind::NotFound;
+    // A kind that can't be asked for now isn't known to be missing; one outside of the watched namespaces was
+    // never made.
+    if (!watch.ok())
+      unsynced_ |= watch.error().kind != ErrorKind::NotFound && watch.error().kind != ErrorKind::Forbidden;
     if (!watch.ok() || !is_synced((*watch)->informer->synced(), (*watch)->since)) continue;
-    const Informer& informer = *(*watch)->informer;
+    const kube::MultiNamespaceInformer& informer = *(*watch)->informer;
     for (const Informer::Key& key : informer.keys_with(uid)) {
       const auto object = informer.get(key);
       if (object && object->string_at({"metadata", "labels", kInstanceLabel}) == uid)
@@ -101,15 +106,14 @@ Result<OwnWatch*> Observer::watch_of(const ObjectId& id, const Context& context)
   OwnWatch& watch = owned_[kind_of(id)];
   MIST_TRY_VOID(watch.leave_unserved(client_, clock_));
   if (watch.informer) return &watch;
-  MIST_TRY_VOID(
-      watch
-          .begin(
-              client_, clock_, events_, id.gvk(), {.label_selector = std::string(kInstanceLabel)}, nullptr,
-              [this, api_version = id.api_version, kind = id.kind](const std::optional<Informer::Key>& key) {
-                changed(api_version, kind, key);
-              },
-              context)
-          .in(fmt::format("while looking for {}", id.display())));
+  MIST_TRY_VOID(watch
+                    .begin(
+                        client_, namespaces_, clock_, events_, id.gvk(),
+                        {.label_selector = std::string(kInstanceLabel)}, nullptr,
+                        [this, api_version = id.api_version, kind = id.kind](
+                            const std::optional<Informer::Key>& key) { changed(api_version, kind, key); },
+                        context)
+                    .in(fmt::format("while looking for {}", id.display())));
   return &watch;
 }
 

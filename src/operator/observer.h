@@ -34,13 +34,14 @@ class Observer {
  public:
   using Wake = std::function<void(const Item&)>;
 
-  Observer(kube::Client& client, Clock& clock, EventSink& events, Wake wake);
+  Observer(kube::Client& client, WatchedNamespaces namespaces, Clock& clock, EventSink& events, Wake wake);
 
   /// An instance is looked at: what it asks for until finish() is what it is woken for.
   void begin(const Item& item);
   /// `known`: it was created, or was about to be. Then what the informer doesn't have is asked for: somebody
   /// may have removed the label by which informers select. Errors: the kind isn't served, a request's, or
-  /// Forbidden where a watch is no longer allowed: what it has may be old.
+  /// Forbidden where a watch is no longer allowed: what it has may be old; or where it is outside of the
+  /// watched namespaces.
   Result<Observation> observe(const ObjectId& id, bool owned, bool known, const Context& context);
   /// The objects of these kinds that carry the mark of the instance with that uid. None of a kind that isn't
   /// served, or that the server refuses to tell of.
@@ -79,6 +80,7 @@ class Observer {
   void leave_others(const Item& item);
 
   kube::Client& client_;
+  const WatchedNamespaces namespaces_;
   Clock& clock_;
   EventSink& events_;
   const Wake wake_;

@@ -53,7 +53,7 @@ class ObserverTest : public ::testing::Test {
   testing::RecordedEvents events_;
   std::mutex mutex_;
   std::map<Item, int> woken_;
-  Observer observer_{cluster_, clock_, events_, [this](const Item& item) {
+  Observer observer_{cluster_, {}, clock_, events_, [this](const Item& item) {
                        const std::lock_guard lock(mutex_);
                        ++woken_[item];
                      }};

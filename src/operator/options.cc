@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -22,6 +23,9 @@ blueprints, docs/release-resource.md the custom resource Release.
   --kubeconfig FILE   the cluster; without it KUBECONFIG, ~/.kube/config, or the Pod's service account
   --context NAME      of the kubeconfig; its current one
   -n, --namespace NS  where the ConfigMaps with blueprints are; the context's
+  --watch-namespace NS
+                      work only there; may be repeated. Instances, what they own and read, and Releases are
+                      watched in these namespaces, and Roles in them are enough
   --listen ADDRESS    serve /healthz, /readyz and /metrics there: 127.0.0.1:8080, [::1]:8080, or :8080 for
                       every address of the Pod
   --otlp-endpoint URL send traces to this OpenTelemetry collector, by HTTP: http://collector:4318. Without
@@ -69,6 +73,15 @@ constexpr TextOption kTexts[] = {
     {"--limit-memory", "limitMemory", &Options::memory_limit},
     {"--limit-time", "limitTime", &Options::time_limit},
     {"--log-format", "logFormat", &Options::log_format},
+};
+
+// May be given several times; lists in a file.
+struct ListOption {
+  std::string_view flag, key;
+  std::vector<std::string> Options::* member;
+};
+constexpr ListOption kLists[] = {
+    {"--watch-namespace", "watchNamespaces", &Options::watch_namespaces},
 };
 
 struct SwitchOption {
@@ -143,6 +156,8 @@ Status check(const Options& options) {
     return wrong("--releases", options.releases, "neither own nor all");
   if (options.log_format != "text" && options.log_format != "json")
     return wrong("--log-format", options.log_format, "neither text nor json");
+  for (const std::string& ns : options.watch_namespaces)
+    if (!is_dns1123_label(ns)) return wrong("--watch-namespace", ns, "not the name of a namespace");
   if (!options.default_account.empty() && !is_dns1123_subdomain(options.default_account))
     return wrong("--default-service-account", options.default_account, "not the name of a ServiceAccount");
   return {};
@@ -163,8 +178,16 @@ Status take(Options& options, const Value::Member& member) {
     options.*on->member = member.value.as_bool();
     return {};
   }
+  if (const auto* list = std::ranges::find(kLists, member.key, &ListOption::key); list != std::end(kLists)) {
+    const auto is_text = [](const Value& each) { return each.is_string(); };
+    if (!member.value.is_array() || !std::ranges::all_of(member.value.as_array(), is_text))
+      return error(ErrorKind::Invalid, "{} is not a list of texts", member.key);
+    for (const Value& each : member.value.as_array()) (options.*list->member).push_back(each.as_string());
+    return {};
+  }
   std::vector<std::string_view> known;
   for (const TextOption& each : kTexts) known.push_back(each.key);
+  for (const ListOption& each : kLists) known.push_back(each.key);
   for (const SwitchOption& each : kSwitches) known.push_back(each.key);
   Error unknown = error(ErrorKind::Invalid, "there is no \"{}\"", escape_controls(member.key));
   if (const std::string_view near = nearest(member.key, known); !near.empty())
@@ -204,7 +227,8 @@ Status for_arguments(std::span<const std::string_view> arguments, const Each& ea
     const auto equals = whole.starts_with("--") ? whole.find('=') : std::string_view::npos;
     Argument told{long_name(whole.substr(0, equals)), std::nullopt};
     const bool takes_value = told.flag == kConfigFlag ||
-                             std::ranges::find(kTexts, told.flag, &TextOption::flag) != std::end(kTexts);
+                             std::ranges::find(kTexts, told.flag, &TextOption::flag) != std::end(kTexts) ||
+                             std::ranges::find(kLists, told.flag, &ListOption::flag) != std::end(kLists);
     if (equals != std::string_view::npos)
       told.value = whole.substr(equals + 1);
     else if (takes_value && i + 1 < arguments.size())
@@ -239,11 +263,18 @@ Result<Options> parse_options(std::span<const std::string_view> arguments, const
   MIST_TRY_VOID(for_arguments(arguments, [&](const Argument& told, std::string_view) -> Status {
     return told.flag == kConfigFlag ? read_config(options, Path(*told.value), files) : Status();
   }));
+  std::set<std::string_view> lists;  // that the command line has begun in place of the file's
   MIST_TRY_VOID(for_arguments(arguments, [&](const Argument& told, std::string_view whole) -> Status {
     if (told.flag == kConfigFlag) return {};
     if (const auto* text = std::ranges::find(kTexts, told.flag, &TextOption::flag);
         text != std::end(kTexts)) {
       options.*text->member = *told.value;
+      return {};
+    }
+    if (const auto* list = std::ranges::find(kLists, told.flag, &ListOption::flag);
+        list != std::end(kLists)) {
+      if (lists.insert(list->flag).second) (options.*list->member).clear();
+      (options.*list->member).emplace_back(*told.value);
       return {};
     }
     const auto* on = std::ranges::find(kSwitches, told.flag, &SwitchOption::flag);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fs.h"
@@ -17,7 +18,8 @@ struct Options {
   std::string kubeconfig, context, ns, listen, otlp_endpoint, default_account;
   std::string releases, release_selector;
   std::string lease_duration = "15s", release_workers = "16", workers = "8", log_format = "text";
-  std::string memory_limit, time_limit;  ///< empty: the usual ones of engines and packages
+  std::vector<std::string> watch_namespaces;  ///< empty: all
+  std::string memory_limit, time_limit;       ///< empty: the usual ones of engines and packages
   bool elect = false, sharding = false, verbose = false, version = false, help = false, crds = false;
 
   // Of texts that parse_options() has looked at.

@@ -55,6 +55,19 @@ TEST_F(OperatorOptions, FlagsCountOverTheFile) {
   EXPECT_TRUE(options->logs_json());
 }
 
+TEST_F(OperatorOptions, NamespacesAreNamedOneByOneAndTheCommandLineReplacesThoseOfTheFile) {
+  const std::string file = config("watchNamespaces: [shop, blog]\n");
+  EXPECT_THAT(parse({file})->watch_namespaces, ::testing::ElementsAre("shop", "blog"));
+  EXPECT_THAT(parse({file, "--watch-namespace=a", "--watch-namespace", "b"})->watch_namespaces,
+              ::testing::ElementsAre("a", "b"));
+  EXPECT_TRUE(parse({})->watch_namespaces.empty());
+  EXPECT_EQ(refusal({"--watch-namespace"}), "--watch-namespace needs a value");
+  EXPECT_EQ(refusal({"--watch-namespace="}), "--watch-namespace  is not the name of a namespace");
+  EXPECT_EQ(refusal({"--watch-namespace", "a,b"}), "--watch-namespace a,b is not the name of a namespace");
+  EXPECT_THAT(refusal({config("watchNamespaces: shop\n")}),
+              HasSubstr("watchNamespaces is not a list of texts"));
+}
+
 TEST_F(OperatorOptions, AFileThatIsWrongNamesItsLine) {
   EXPECT_THAT(refusal({config("leaderElekt: true\n")}),
               ::testing::AllOf(HasSubstr("operator.yaml:3"), HasSubstr("there is no \"leaderElekt\"")));

@@ -11,17 +11,18 @@ Status OwnWatch::leave_unserved(kube::Client& client, const Clock& clock) {
   return {};
 }
 
-Status OwnWatch::begin(kube::Client& client, Clock& clock, EventSink& events,
-                       const apimachinery::GroupVersionKind& of, kube::ListOptions options,
-                       std::function<void(encoding::Value&)> prune, kube::Informer::Changed changed,
-                       const Context& context) {
+Status OwnWatch::begin(kube::Client& client, const WatchedNamespaces& namespaces, Clock& clock,
+                       EventSink& events, const apimachinery::GroupVersionKind& of,
+                       const kube::ListOptions& options, const std::function<void(encoding::Value&)>& prune,
+                       const kube::Informer::Changed& changed, const Context& context) {
   auto resource = client.resource_for(of.group_kind(), of.version, context);
   if (!resource.ok()) {
     client.invalidate_discovery();
     return std::move(resource).error();
   }
-  informer = std::make_unique<kube::Informer>(client, *resource, std::move(options), std::move(prune),
-                                              std::move(changed), clock, events);
+  MIST_TRY_VOID(namespaces.check_kind(of.kind, resource->namespaced));
+  informer = std::make_unique<kube::MultiNamespaceInformer>(client, *resource, options, namespaces.names(),
+                                                            prune, changed, clock, events);
   since = clock.steady_now();
   return {};
 }

@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 #include "base/event.h"
-#include "kube/informer.h"
+#include "kube/multi_namespace_informer.h"
+#include "operator/watched_namespaces.h"
 
 namespace mist::operator_ {
 
@@ -16,17 +17,19 @@ namespace mist::operator_ {
 inline constexpr Duration kSyncTime = std::chrono::seconds(5);
 
 struct OwnWatch {
-  std::unique_ptr<kube::Informer> informer = {};
+  std::unique_ptr<kube::MultiNamespaceInformer> informer = {};
   SteadyTime since{};
 
   /// Where the server no longer serves the kind, or serves it under another name, what the informer showed is
   /// gone, and so is the informer. One that just began only reports that, so that the next one isn't made at
   /// once: NotFound.
   Status leave_unserved(kube::Client& client, const Clock& clock);
-  /// Makes the informer. `of`: a kind in a version. Errors: the kind isn't served; of discovery.
-  Status begin(kube::Client& client, Clock& clock, EventSink& events,
-               const apimachinery::GroupVersionKind& of, kube::ListOptions options,
-               std::function<void(encoding::Value&)> prune, kube::Informer::Changed changed,
+  /// Makes the informer. `of`: a kind in a version. Without a namespace in `options` it is one of all watched
+  /// namespaces. Errors: the kind isn't served, or is in no namespace and the operator not everywhere
+  /// (Forbidden); of discovery.
+  Status begin(kube::Client& client, const WatchedNamespaces& namespaces, Clock& clock, EventSink& events,
+               const apimachinery::GroupVersionKind& of, const kube::ListOptions& options,
+               const std::function<void(encoding::Value&)>& prune, const kube::Informer::Changed& changed,
                const Context& context);
 };
 

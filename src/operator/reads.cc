@@ -23,8 +23,12 @@ const Collection& key_in_watch(const Collection& collection) { return collection
 
 }  // namespace
 
-Reads::Reads(kube::Client& client, Clock& clock, EventSink& events, Told told)
-    : client_(client), clock_(clock), events_(events), told_(std::move(told)) {}
+Reads::Reads(kube::Client& client, WatchedNamespaces namespaces, Clock& clock, EventSink& events, Told told)
+    : client_(client),
+      namespaces_(std::move(namespaces)),
+      clock_(clock),
+      events_(events),
+      told_(std::move(told)) {}
 
 template <typename What>
 void Reads::leave_shared(Kind& kind, const What& what, const Shared* but) {
@@ -98,6 +102,7 @@ Result<Reads::Shared*> Reads::taken_on(Kind& kind, const ObjectKind& of, const W
 
 Result<Reads::Sight<std::optional<Value>>> Reads::read(const ObjectId& id, const Context& context) {
   using Found = std::optional<Value>;
+  if (!id.ns.empty()) MIST_TRY_VOID(namespaces_.check_namespace(id.ns));
   const ObjectKind of{id.api_version, id.kind};
   Kind& kind = kinds_[of];
   MIST_TRY(const Shared* const shared, taken_on(kind, of, id, kind.objects));
@@ -111,7 +116,7 @@ Result<Reads::Sight<std::optional<Value>>> Reads::read(const ObjectId& id, const
   MIST_TRY_VOID(single.leave_unserved(client_, clock_));
   if (!single.informer)
     MIST_TRY_VOID(single.begin(
-        client_, clock_, events_, id.gvk(),
+        client_, namespaces_, clock_, events_, id.gvk(),
         {.ns = id.ns, .field_selector = fmt::format("metadata.name={}", id.name)}, nullptr,
         [this, of](const std::optional<kube::Informer::Key>& key) { told_.object(of, key); }, context));
   auto sight = sight_of<Found>(*single.informer, single.since);
@@ -121,6 +126,7 @@ Result<Reads::Sight<std::optional<Value>>> Reads::read(const ObjectId& id, const
 }
 
 Result<Reads::Sight<Value::Array>> Reads::list(const Collection& collection, const Context& context) {
+  if (!collection.ns.empty()) MIST_TRY_VOID(namespaces_.check_namespace(collection.ns));
   const ObjectKind of{collection.api_version, collection.kind};
   Kind& kind = kinds_[of];
   MIST_TRY(const Shared* const shared, taken_on(kind, of, collection, kind.collections));
@@ -135,7 +141,7 @@ Result<Reads::Sight<Value::Array>> Reads::list(const Collection& collection, con
   MIST_TRY_VOID(single.leave_unserved(client_, clock_));
   if (!single.informer)
     MIST_TRY_VOID(single.begin(
-        client_, clock_, events_, ObjectId{of.api_version, of.kind, {}, {}}.gvk(),
+        client_, namespaces_, clock_, events_, ObjectId{of.api_version, of.kind, {}, {}}.gvk(),
         {.ns = collection.ns, .label_selector = collection.label_selector}, forget_managed_fields,
         [this, collection](const std::optional<kube::Informer::Key>& /*key*/) { told_.list(collection); },
         context));
@@ -168,7 +174,7 @@ void Reads::share(Kind& kind, const ObjectKind& of, const std::string& ns,
                   const kube::ResourceInfo& resource) {
   kind.refused_until.erase(ns);
   auto watch = std::make_unique<SharedWatch>(
-      client_, resource, ns,
+      client_, resource, ns, namespaces_.names(),
       SharedWatch::Told{
           .object = [this, of](const std::optional<kube::Informer::Key>& key) { told_.object(of, key); },
           .list = [this](const Collection& collection) { told_.list(collection); }},

@@ -23,7 +23,7 @@ class Reads {
     std::function<void(const Collection&)> list;
   };
   /// References outlive this.
-  Reads(kube::Client& client, Clock& clock, EventSink& events, Told told);
+  Reads(kube::Client& client, WatchedNamespaces namespaces, Clock& clock, EventSink& events, Told told);
 
   /// The knowledge of one thing that was asked for.
   template <typename T>
@@ -42,7 +42,9 @@ class Reads {
     sight.failure = sight.synced ? watch.refusal() : watch.failure();
     return sight;
   }
-  /// Both watch it until leave(). Errors: the kind isn't served, or a request's.
+  /// Both watch it until leave(). Without a namespace, a list is one of all
+  /// watched namespaces. Errors: the kind isn't served, it is outside of these namespaces (Forbidden), or a
+  /// request's.
   Result<Sight<std::optional<Value>>> read(const ObjectId& id, const Context& context);
   Result<Sight<Value::Array>> list(const Collection& collection, const Context& context);
   void leave(const ObjectId& id);
@@ -83,6 +85,7 @@ class Reads {
   static void leave_shared(Kind& kind, const What& what, const Shared* but = nullptr);
 
   kube::Client& client_;
+  const WatchedNamespaces namespaces_;
   Clock& clock_;
   EventSink& events_;
   const Told told_;

@@ -107,6 +107,7 @@ class ReadsTest : public ::testing::Test {
   std::set<ObjectId> told_;
   std::set<Collection> told_of_lists_;
   Reads reads_{cluster_,
+               {},
                clock_,
                events_,
                {.object =
@@ -221,6 +222,61 @@ TEST_F(ReadsTest, ManyCollectionsShareAWatch) {
   reads_.leave(with_app("nobody"));
   reads_.leave(with_app(""));
   EXPECT_EQ(reads_.watches(), 0U);
+}
+
+TEST_F(ReadsTest, ASharedWatchSelectsByExpressionsAsTheServerDoes) {
+  for (int i = 0; i < 40; ++i) put(fmt::format("a{}", i), "a", fmt::format("app{}", i));
+  const Collection some{"v1", "ConfigMap", "default", "app in (app1,app2,other),app notin (app2)"};
+  EXPECT_THAT(names_in(some), ElementsAre("a1")) << "as the server answers";
+  ASSERT_TRUE(soon([&] {
+    for (int i = 0; i < 40; ++i)
+      EXPECT_THAT(names_in(with_app(fmt::format("app{}", i))), ElementsAre(fmt::format("a{}", i)));
+    EXPECT_THAT(names_in(some), ElementsAre("a1"));
+    return reads_.watches() == 1;
+  }));
+  forget();
+  put("c", "c", "other");
+  EXPECT_TRUE(soon([&] { return was_told(some); }));
+  EXPECT_THAT(names_in(some), ElementsAre("a1", "c"));
+  forget();
+  put("c", "c", "app2");
+  EXPECT_TRUE(soon([&] { return was_told(some); }));
+  EXPECT_THAT(names_in(some), ElementsAre("a1"));
+}
+
+TEST_F(ReadsTest, NothingIsAskedOutsideOfTheWatchedNamespaces) {
+  for (const char* name : {"shop", "bank"})
+    cluster_.put(Value::object(
+        {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Value::object({{"name", name}})}}));
+  for (const char* ns : {"default", "shop", "bank"}) put(fmt::format("in-{}", ns), "t", "shop", ns);
+  Reads some{cluster_,
+             WatchedNamespaces({"default", "shop"}),
+             clock_,
+             events_,
+             {.object = [](const auto&, const auto&) {}, .list = [](const auto&) {}}};
+  cluster_.clear_calls();
+  const auto refusal = [](const auto& sight) {
+    return sight.ok()
+               ? std::string("answered")
+               : fmt::format("{} {}", sight.error().kind == ErrorKind::Forbidden ? "Forbidden:" : "Other:",
+                             sight.error().message);
+  };
+  EXPECT_THAT(refusal(some.read(map("in-bank", "bank"), Context())),
+              ::testing::HasSubstr("Forbidden: this operator works only in namespaces default, shop"));
+  EXPECT_THAT(refusal(some.list(with_app("shop", "bank"), Context())),
+              ::testing::HasSubstr("namespace bank is none of them"));
+  EXPECT_THAT(refusal(some.read({"v1", "Namespace", "", "shop"}, Context())),
+              ::testing::HasSubstr("objects of kind Namespace are in no namespace"));
+  std::vector<std::string> names;
+  EXPECT_TRUE(soon([&] {
+    const auto sight = some.list(with_app("shop", ""), Context());
+    if (!sight.ok() || !sight->synced) return false;
+    for (const Value& each : sight->found) names.emplace_back(each.string_at({"metadata", "name"}));
+    return true;
+  }));
+  EXPECT_THAT(names, ElementsAre("in-default", "in-shop"));
+  for (const testing::FakeCall& each : cluster_.calls())
+    EXPECT_THAT(each.key.ns, ::testing::AnyOf("default", "shop")) << each.verb;
 }
 
 TEST_F(ReadsTest, AnAccountThatMayNotListKeepsAWatchForEach) {

@@ -309,6 +309,8 @@ blueprint::Standing Revisions::standing_of(Loaded& loaded, const Value& map, con
   if (!std::exchange(loaded.is_known, true) && has_served) loaded.files_in_force = files;
   return loaded.files_in_force == files ? blueprint::Standing::InForce : blueprint::Standing::New;
 }
+    if (waits_for.error().kind == ErrorKind::NotFound)
+      say(*map, kAwaiting, diagnostic_of(waits_for.error()), context);
 
 // Whether the server no longer lets the account see the instances. When it does again, the informer tells.
 bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Context& context) {
@@ -481,17 +483,17 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
     return std::move(resource).error().with_frame(
         fmt::format("while looking up the kind of blueprint {}", name));
   }
-  // An informer would try for ever, and nobody would be told why nothing happens.
-  if (!loaded.account.empty()) {
-    auto listed = actor->client.list(*resource, {.field_selector = "metadata.name=mistletoe"}, context);
-    if (!listed.ok()) {
-      loaded.files.reset();  // as above
-      return std::move(listed).error().with_frame(fmt::format(
-          "while listing the instances of blueprint {} as ServiceAccount {}/{}", name, ns_, loaded.account));
-    }
+  Status watchable = may_watch(loaded, *actor, *resource, context);
+  if (!watchable.ok()) {
+    loaded.files.reset();  // as above
+    return std::move(watchable).error().with_frame(
+        loaded.account.empty()
+            ? fmt::format("while listing the instances of blueprint {}", name)
+            : fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}", name, ns_,
+                          loaded.account));
   }
-  loaded.instances = std::make_shared<kube::Informer>(
-      actor->client, *resource, kube::ListOptions{},
+  loaded.instances = std::make_shared<kube::MultiNamespaceInformer>(
+      actor->client, *resource, kube::ListOptions{}, dependencies_.namespaces.names(),
       [this](Value& instance) {
         if (!dependencies_.share.has(instance.string_at({"metadata", "namespace"}))) keep_identity(instance);
       },
@@ -549,3 +551,18 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
 }
 
 }  // namespace mist::operator_
+// An informer would try for ever, and nobody would be told why nothing happens.
+Status Revisions::may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
+                            const Context& context) const {
+  const WatchedNamespaces& namespaces = dependencies_.namespaces;
+  MIST_TRY_VOID(namespaces.check_kind(resource.gvk.kind, resource.namespaced));
+  const auto ask = [&](const std::string& ns) -> Status {
+    MIST_TRY_VOID(
+        actor.client.list(resource, {.ns = ns, .field_selector = "metadata.name=mistletoe"}, context));
+    return {};
+  };
+  if (namespaces.are_all()) return loaded.account.empty() ? Status() : ask("");
+  for (const std::string& ns : namespaces.names()) MIST_TRY_VOID(ask(ns));
+  return {};
+}
+

@@ -33,7 +33,7 @@ struct Loaded {
   std::shared_ptr<blueprint::Evaluator> evaluator;
   // The last good one, and its instances; whoever works with them keeps them meanwhile.
   std::shared_ptr<const blueprint::Blueprint> blueprint;
-  std::shared_ptr<kube::Informer> instances;
+  std::shared_ptr<kube::MultiNamespaceInformer> instances;
   Answers answers;
   bool is_evaluating = false;  // somebody is, who will see to open questions too
   // Its status, which could not be written.
@@ -61,6 +61,7 @@ class Revisions {
   };
   /// `wake`: a blueprint or an instance is to be looked at.
   Revisions(Dependencies dependencies, std::string ns, Observer::Wake wake);
+    const WatchedNamespaces& namespaces;  ///< of instances
 
   /// Begins to watch, and finds blueprints that lost their label. Errors: those of the first request.
   Status start(const Context& context);
@@ -91,6 +92,8 @@ class Revisions {
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
   bool say_refusal(const Loaded& loaded, const Value& map, const Context& context);
+  Status may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
+                   const Context& context) const;
   Status load_revision(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
   void say_again(const Loaded& loaded, const Value& map, const Context& context);

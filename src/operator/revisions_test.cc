@@ -45,7 +45,7 @@ class RevisionsTest : public ::testing::Test {
   }
   bool is_watched() { return revisions_.of("app").instances != nullptr; }
   bool knows(std::size_t instances) {
-    const std::shared_ptr<kube::Informer> watched = revisions_.of("app").instances;
+    const std::shared_ptr<kube::MultiNamespaceInformer> watched = revisions_.of("app").instances;
     for (int i = 0; i < 3000; ++i) {
       if (watched->synced() && watched->keys().size() == instances) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -76,7 +76,9 @@ class RevisionsTest : public ::testing::Test {
       mutex_,
       Crds::Role::Writes};
   Revisions revisions_{
-      {cluster_, renderer_, clock_, events_, notices_, actors_, "", share_, metrics_}, "default", wake_};
+      {cluster_, renderer_, clock_, events_, notices_, actors_, "", share_, metrics_, namespaces_},
+      "default",
+      wake_};
 };
 
 TEST_F(RevisionsTest, TheWatchOfADeletedBlueprintEndsWhereItHasNoInstances) {
@@ -111,10 +113,12 @@ TEST_F(RevisionsTest, AStatusThatCannotBeWrittenIsWrittenLater) {
   {
     std::unique_lock lock(mutex_);
     const Status loaded = revisions_.load("app", lock, Context());
+  const WatchedNamespaces namespaces_;
     ASSERT_FALSE(loaded.ok()) << "nobody would try again";
     EXPECT_TRUE(loaded.error().to_line().contains("was reset")) << loaded.error().to_line();
   }
   EXPECT_EQ(status(), "");
+      {},
   cluster_.set_before({});
   load();
   EXPECT_EQ(status(), "LabelMissing");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "apimachinery/label_selector.h"
 
 namespace mist::operator_ {
 namespace {
@@ -20,29 +20,23 @@ SharedWatch::Key key_of(const Value& object) {
 }  // namespace
 
 SharedWatch::SharedWatch(kube::Client& client, const kube::ResourceInfo& resource, const std::string& ns,
-                         Told told, Clock& clock, EventSink& events)
+                         const std::vector<std::string>& namespaces, Told told, Clock& clock,
+                         EventSink& events)
     : client_(client),
       told_(std::move(told)),
       informer_(
-          client, resource, {.ns = ns}, [this](Value& object) { prune(object); },
+          client, resource, {.ns = ns}, namespaces, [this](Value& object) { prune(object); },
           [this](const std::optional<Key>& key) { changed(key); }, clock, events) {}
 
-std::vector<SharedWatch::Label> SharedWatch::parse(const std::string& selector) {
-  std::vector<Label> labels;
-  for (const std::string_view each : split(selector, ',')) {
-    const auto sign = each.find('=');
-    if (sign != std::string_view::npos) labels.emplace_back(each.substr(0, sign), each.substr(sign + 1));
-  }
-  return labels;
+SharedWatch::Label SharedWatch::first_label(std::string_view selector) {
+  const std::string_view first = selector.substr(0, selector.find(','));
+  const auto sign = first.find('=');
+  return sign == std::string_view::npos ? Label() : Label(first.substr(0, sign), first.substr(sign + 1));
 }
 
-bool SharedWatch::selects(const Collection& collection, const std::vector<Label>& labels,
-                          const Value& object) {
+bool SharedWatch::selects(const Collection& collection, const Value& object) {
   if (!collection.ns.empty() && object.string_at({"metadata", "namespace"}) != collection.ns) return false;
-  return std::ranges::all_of(labels, [&](const Label& label) {
-    const Value* const value = object.at_path({"metadata", "labels", label.first});
-    return value != nullptr && value->is_string() && value->as_string() == label.second;
-  });
+  return apimachinery::selects(collection.label_selector, object);
 }
 
 template <typename Take>
@@ -50,8 +44,8 @@ void SharedWatch::each_selecting(const Value& object, const Take& take) const {
   const auto look_up = [&](const Label& label) {
     const auto found = listed_.find(label);
     if (found == listed_.end()) return;
-    for (const auto& [collection, labels] : found->second)
-      if (selects(collection, labels, object)) take(collection);
+    for (const Collection& collection : found->second)
+      if (selects(collection, object)) take(collection);
   };
   look_up({});
   const Value* const labels = object.at_path({"metadata", "labels"});
@@ -126,12 +120,11 @@ Result<Value::Array> SharedWatch::list(const Collection& collection, const Conte
     const std::lock_guard lock(members_mutex_);
     if (const auto found = members_.find(collection); found != members_.end()) members = found->second;
   }
-  const std::vector<Label> labels = parse(collection.label_selector);
   Value::Array objects;
   for (const Key& key : members) {
     MIST_TRY(std::optional<Value> object, get(key, context));
     // It may have changed since it was sorted in.
-    if (object && selects(collection, labels, *object)) objects.push_back(*std::move(object));
+    if (object && selects(collection, *object)) objects.push_back(*std::move(object));
   }
   return objects;
 }
@@ -142,19 +135,19 @@ void SharedWatch::want(const Key& key) {
 }
 
 void SharedWatch::want(const Collection& collection) {
-  const std::vector<Label> labels = parse(collection.label_selector);
+  const Label label = first_label(collection.label_selector);
   {
     const std::lock_guard lock(wanted_mutex_);
-    if (!listed_[labels.empty() ? Label() : labels[0]].try_emplace(collection, labels).second) return;
+    if (!listed_[label].insert(collection).second) return;
   }
   // Objects are kept as JSON without spaces; neither part of a label has anything to escape.
   const std::lock_guard lock(members_mutex_);
   const std::vector<Key> candidates =
-      labels.empty() ? informer_.keys()
-                     : informer_.keys_with(fmt::format(R"("{}":"{}")", labels[0].first, labels[0].second));
+      label.first.empty() ? informer_.keys()
+                          : informer_.keys_with(fmt::format(R"("{}":"{}")", label.first, label.second));
   for (const Key& key : candidates) {
     const std::optional<Value> object = informer_.get(key);
-    if (!object || !selects(collection, labels, *object)) continue;
+    if (!object || !selects(collection, *object)) continue;
     members_[collection].insert(key);
     member_of_[key].insert(collection);
   }
@@ -174,10 +167,9 @@ void SharedWatch::leave(const Key& key) {
 }
 
 void SharedWatch::leave(const Collection& collection) {
-  const std::vector<Label> labels = parse(collection.label_selector);
   {
     const std::lock_guard lock(wanted_mutex_);
-    const auto alike = listed_.find(labels.empty() ? Label() : labels[0]);
+    const auto alike = listed_.find(first_label(collection.label_selector));
     if (alike == listed_.end() || alike->second.erase(collection) == 0) return;
     if (alike->second.empty()) listed_.erase(alike);
   }
@@ -201,7 +193,7 @@ std::vector<Collection> SharedWatch::collections() const {
   std::vector<Collection> all;
   const std::lock_guard lock(wanted_mutex_);
   for (const auto& [label, collections] : listed_)
-    for (const auto& [collection, labels] : collections) all.push_back(collection);
+    all.insert(all.end(), collections.begin(), collections.end());
   return all;
 }
 

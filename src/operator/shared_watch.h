@@ -10,12 +10,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/event.h"
-#include "kube/informer.h"
+#include "kube/multi_namespace_informer.h"
 #include "operator/words.h"
 
 namespace mist::operator_ {
@@ -28,9 +29,9 @@ class SharedWatch {
     std::function<void(const Collection&)> list;  ///< what is in it, or may have changed, is another
   };
 
-  /// `ns`: empty for all. References outlive this.
-  SharedWatch(kube::Client& client, const kube::ResourceInfo& resource, const std::string& ns, Told told,
-              Clock& clock, EventSink& events);
+  /// `ns`: empty for all that `namespaces` names. References outlive this.
+  SharedWatch(kube::Client& client, const kube::ResourceInfo& resource, const std::string& ns,
+              const std::vector<std::string>& namespaces, Told told, Clock& clock, EventSink& events);
 
   /// As of an informer.
   bool synced() const { return informer_.synced(); }
@@ -55,8 +56,8 @@ class SharedWatch {
 
  private:
   using Label = std::pair<std::string, std::string>;
-  static std::vector<Label> parse(const std::string& selector);
-  static bool selects(const Collection& collection, const std::vector<Label>& labels, const Value& object);
+  static Label first_label(std::string_view selector);
+  static bool selects(const Collection& collection, const Value& object);
   // With wanted_mutex_.
   template <typename Take>
   void each_selecting(const Value& object, const Take& take) const;
@@ -75,9 +76,9 @@ class SharedWatch {
   // Taken last: the informer has its own while it asks what is kept.
   mutable std::mutex wanted_mutex_;
   std::set<Key> wanted_;
-  // By their first label; by none, those that have none.
-  std::map<Label, std::map<Collection, std::vector<Label>>> listed_;
-  kube::Informer informer_;  // last: its thread uses the others
+  // By the label with which their selector begins; by none, those that begin with no `label=value`.
+  std::map<Label, std::set<Collection>> listed_;
+  kube::MultiNamespaceInformer informer_;  // last: its thread uses the others
 };
 
 }  // namespace mist::operator_

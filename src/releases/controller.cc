@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "apimachinery/conditions.h"
+#include "apimachinery/label_selector.h"
 #include "base/text.h"
-#include "kube/informer.h"
-#include "kube/label_selector.h"
+#include "kube/multi_namespace_informer.h"
 #include "operator/executor.h"
 #include "operator/work_queue.h"
 #include "releases/claims.h"
@@ -67,14 +67,13 @@ class Controller::State {
     {
       // Its thread waits for the lock before it uses the informer.
       const std::lock_guard lock(mutex_);
-      informer_ = std::make_unique<kube::Informer>(
-          dependencies_.client, *kind, kube::ListOptions{.ns = scope_.ns, .label_selector = scope_.selector},
-          prune, [this](const std::optional<Key>& key) { changed(key); }, dependencies_.clock,
-          dependencies_.events);
+      informer_ = std::make_unique<kube::MultiNamespaceInformer>(
+          dependencies_.client, *kind, kube::ListOptions{.label_selector = scope_.selector},
+          scope_.namespaces.names(), prune, [this](const std::optional<Key>& key) { changed(key); },
+          dependencies_.clock, dependencies_.events);
     }
-    dependencies_.events.info(scope_.ns.empty()
-                                  ? "watching Releases of all namespaces"
-                                  : fmt::format("watching Releases in namespace {}", scope_.ns));
+    dependencies_.events.info(fmt::format(
+        "watching Releases {} {}", scope_.namespaces.are_all() ? "of" : "in", scope_.namespaces.display()));
     {
       // Which of two Releases is the older one isn't known before.
       std::unique_lock lock(mutex_);
@@ -120,8 +119,13 @@ class Controller::State {
                                                     std::string(kVersion), context);
       if (kind.ok()) {
         // Says at once what is wrong with permissions.
-        MIST_TRY_VOID(dependencies_.client.list(
-            *kind, {.ns = scope_.ns, .label_selector = scope_.selector, .metadata_only = true}, context));
+        const auto ask = [&](const std::string& ns) -> Status {
+          MIST_TRY_VOID(dependencies_.client.list(
+              *kind, {.ns = ns, .label_selector = scope_.selector, .metadata_only = true}, context));
+          return {};
+        };
+        if (scope_.namespaces.are_all()) MIST_TRY_VOID(ask(""));
+        for (const std::string& ns : scope_.namespaces.names()) MIST_TRY_VOID(ask(ns));
         return std::optional(*std::move(kind));
       }
       if (kind.error().kind != ErrorKind::NotFound) return std::move(kind).error();
@@ -140,7 +144,7 @@ class Controller::State {
   void changed(const std::optional<Key>& key) {
     const std::lock_guard lock(mutex_);
     if (!key) {
-      is_synced_ = true;
+      is_synced_ |= informer_->synced();
       return synced_.notify_all();
     }
     const std::optional<Value> object = informer_->get(*key);
@@ -301,7 +305,7 @@ class Controller::State {
 
   // With the lock. Where all Releases are of one namespace, there is nobody to leave any to.
   bool has_room(const std::string& ns) const {
-    const int share = scope_.ns.empty() ? std::max(1, workers_ / 4) : workers_;
+    const int share = scope_.namespaces.names().size() == 1 ? workers_ : std::max(1, workers_ / 4);
     const auto running = running_of_.find(ns);
     return running == running_of_.end() || running->second < static_cast<std::size_t>(share);
   }
@@ -395,7 +399,7 @@ class Controller::State {
   std::map<std::string, std::size_t> running_of_;
   std::map<std::string, std::deque<Key>> crowded_;
   Waiting waiting_;
-  std::unique_ptr<kube::Informer> informer_;  // last: its thread uses the others
+  std::unique_ptr<kube::MultiNamespaceInformer> informer_;  // last: its thread uses the others
 };
 
 Controller::Controller(Dependencies dependencies, operator_::Metrics& metrics, Scope scope, int workers)
@@ -405,11 +409,10 @@ Controller::~Controller() = default;
 Status Controller::run(const Context& context) { return state_->run(context); }
 
 std::string Controller::why_not_kept(const Scope& scope, const Value& release) {
-  if (!scope.ns.empty() && release.string_at({"metadata", "namespace"}) != scope.ns)
-    return fmt::format(
-        "this operator looks only at Releases of namespace {} (--releases own): start it with --releases all",
-        scope.ns);
-  if (kube::selects(scope.selector, release)) return {};
+  if (!scope.namespaces.has(release.string_at({"metadata", "namespace"})))
+    return fmt::format("this operator looks only at Releases of {} (--releases, --watch-namespace)",
+                       scope.namespaces.display());
+  if (apimachinery::selects(scope.selector, release)) return {};
   return fmt::format(
       "this operator looks only at Releases whose labels match {} (--release-selector), and "
       "a node's function may give its labels",

@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "kube/division.h"
 #include "operator/metrics.h"
+#include "operator/watched_namespaces.h"
 #include "releases/reconciler.h"
 
 namespace mist::releases {
@@ -16,7 +17,7 @@ namespace mist::releases {
 class Controller {
  public:
   struct Scope {
-    std::string ns;        ///< where Releases are; empty: everywhere
+    operator_::WatchedNamespaces namespaces;  ///< where Releases are
     std::string selector;  ///< of their labels; empty: all of them. Others don't exist for it
     kube::Share share =
         kube::Share::all();  ///< of several replicas: those in these namespaces are reconciled

@@ -55,7 +55,13 @@ pub fn generate(inputs: Inputs) -> MistResult {
     if inputs.releases != Releases::None && inputs.release_crd {
         output = output.with_file("release-crd.yaml", RELEASE_DEFINITION);
     }
-    if inputs.releases == Releases::All {
+    if inputs.releases == Releases::All && !inputs.watch_namespaces.is_empty() {
+        for namespace in &inputs.watch_namespaces {
+            output = output
+                .with_object(&format!("role-{namespace}.yaml"), &objects::watched_role(&inputs, namespace))?
+                .with_object(&format!("role-binding-{namespace}.yaml"), &objects::watched_role_binding(&inputs, namespace))?;
+        }
+    } else if inputs.releases == Releases::All {
         output = output
             .with_object("cluster-role.yaml", &objects::cluster_role(&inputs))?
             .with_object("cluster-role-binding.yaml", &objects::cluster_role_binding(&inputs))?;
@@ -73,7 +79,8 @@ pub fn generate(inputs: Inputs) -> MistResult {
 /// For whom `mistctl blueprint rbac` prints the rights of a blueprint that names no account.
 fn rights_flags(inputs: &Inputs) -> String {
     let run_as = inputs.default_account.as_ref().map_or(String::new(), |account| format!(" --run-as {account}"));
-    format!("-n {} --service-account {}{run_as}", inputs.namespace, inputs.name)
+    let watched: String = inputs.watch_namespaces.iter().map(|namespace| format!(" --watch-namespace {namespace}")).collect();
+    format!("-n {} --service-account {}{run_as}{watched}", inputs.namespace, inputs.name)
 }
 
 #[cfg(test)]
@@ -118,6 +125,28 @@ mod tests {
         let rules = object(&output, "cluster-role.yaml")["rules"].clone();
         let acts = |rule: &&Value| rule["verbs"] == json!(["impersonate"]);
         assert_eq!(rules.as_array().unwrap().iter().find(acts).unwrap()["resourceNames"], json!(["deployer"]));
+    }
+
+    #[test]
+    fn in_some_namespaces_it_needs_no_cluster_role() {
+        let values = json!({ "watchNamespaces": ["shop", "blog"], "releases": "all", "accounts": ["deployer"] });
+        let output = rendered(values).unwrap();
+        assert!(output.file("cluster-role.yaml").is_none() && output.file("cluster-role-binding.yaml").is_none());
+        for namespace in ["shop", "blog"] {
+            let role = object(&output, &format!("role-{namespace}.yaml"));
+            assert_eq!((&role["kind"], &role["metadata"]["namespace"]), (&json!("Role"), &json!(namespace)));
+            assert!(role["rules"].as_array().unwrap().iter().any(|rule| rule["resources"] == json!(["releases"])), "{role}");
+            let binding = object(&output, &format!("role-binding-{namespace}.yaml"));
+            assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+            assert_eq!(binding["subjects"][0]["namespace"], json!("mistletoe"));
+        }
+        let arguments = object(&output, "deployment.yaml")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+        assert!(arguments.as_array().unwrap().contains(&"--watch-namespace=blog".into()), "{arguments}");
+        let said = output.message().unwrap();
+        assert!(said.ends_with("--watch-namespace shop --watch-namespace blog"), "{said}");
+        // Without Releases the operator itself needs nothing there.
+        let output = rendered(json!({ "watchNamespaces": ["shop"] })).unwrap();
+        assert!(output.file("role-shop.yaml").is_none() && output.file("cluster-role.yaml").is_none());
     }
 
     #[test]

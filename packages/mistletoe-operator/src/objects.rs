@@ -88,13 +88,39 @@ pub fn role(inputs: &Inputs) -> Value {
 }
 
 pub fn role_binding(inputs: &Inputs) -> Value {
+    binding_to(inputs, &app(inputs).metadata(&inputs.name))
+}
+
+/// To the Role of that name and namespace.
+fn binding_to(inputs: &Inputs, metadata: &Value) -> Value {
     json!({
         "apiVersion": format!("{RBAC}/v1"),
         "kind": "RoleBinding",
-        "metadata": app(inputs).metadata(&inputs.name),
-        "roleRef": { "apiGroup": RBAC, "kind": "Role", "name": inputs.name },
+        "metadata": metadata,
+        "roleRef": { "apiGroup": RBAC, "kind": "Role", "name": metadata["name"] },
         "subjects": [{ "kind": "ServiceAccount", "name": inputs.name, "namespace": inputs.namespace }],
     })
+}
+
+/// In a watched namespace, where the operator of another namespace may have a Role too.
+fn watched_metadata(inputs: &Inputs, namespace: &str) -> Value {
+    let mut metadata = app(inputs).metadata(&cluster_name(inputs));
+    metadata["namespace"] = namespace.into();
+    metadata
+}
+
+/// The rights to the Releases of one watched namespace, and to their accounts.
+pub fn watched_role(inputs: &Inputs, namespace: &str) -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"),
+        "kind": "Role",
+        "metadata": watched_metadata(inputs, namespace),
+        "rules": release_rules(inputs),
+    })
+}
+
+pub fn watched_role_binding(inputs: &Inputs, namespace: &str) -> Value {
+    binding_to(inputs, &watched_metadata(inputs, namespace))
 }
 
 /// The name of what isn't in a namespace: two operators in different ones don't share it.
@@ -207,6 +233,7 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
     ];
     arguments.extend(inputs.default_account.iter().map(|account| format!("--default-service-account={account}")));
     arguments.extend(inputs.otlp_endpoint.iter().map(|url| format!("--otlp-endpoint={url}")));
+    arguments.extend(inputs.watch_namespaces.iter().map(|namespace| format!("--watch-namespace={namespace}")));
     match inputs.releases {
         Releases::None => {}
         Releases::Own => arguments.push("--releases=own".into()),

@@ -1,6 +1,8 @@
 #include "action/authoring/blueprint_rights.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "action/authoring/blueprint_cases.h"
 #include "apimachinery/built_in_groups.h"
@@ -137,6 +139,20 @@ Value::Array rules_of(const blueprint::Blueprint& blueprint, const std::vector<P
   return rules;
 }
 
+// Leaves out the rights that a Role can't give: to objects in no namespace, and to the CRD.
+void leave_out_cluster(const blueprint::Blueprint& blueprint, std::vector<Permission>& permissions,
+                       BlueprintRights& rights) {
+  std::set<std::string> nodes;
+  std::erase_if(permissions, [&](const Permission& each) {
+    if (!apimachinery::is_cluster_scoped(each.kind)) return false;
+    nodes.insert(each.because.begin(), each.because.end());
+    return true;
+  });
+  rights.outside.assign(nodes.begin(), nodes.end());
+  if (blueprint.resource() && blueprint.resource()->mode == blueprint::CrdMode::Manage)
+    rights.unmanaged_crd = blueprint.resource()->crd_name(blueprint.instances().group);
+}
+
 // The rights to see to the CRD: a watch of that one alone, and where the operator applies it, that.
 void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& name, Value::Array& own,
                    Value::Array& all) {
@@ -249,8 +265,10 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   Value maps = rule("", "configmaps", {"patch"});
   maps.set("resourceNames", texts({source.name}));
   Value::Array own_rules{rule("", "configmaps", {"list", "watch"}), std::move(maps)}, place_rules;
-  Value::Array all_rules = rules_of(blueprint, reconcile::permissions(blueprint, kinds), source, rights);
-  add_crd_rules(blueprint, source.name, place_rules, all_rules);
+  std::vector<Permission> permissions = reconcile::permissions(blueprint, kinds);
+  if (!account.watched.empty()) leave_out_cluster(blueprint, permissions, rights);
+  Value::Array all_rules = rules_of(blueprint, permissions, source, rights), crd_rules;
+  add_crd_rules(blueprint, source.name, place_rules, account.watched.empty() ? all_rules : crd_rules);
   MIST_TRY_VOID(add_proxy_rules(blueprint, evaluator, context, all_rules));
   MIST_TRY_VOID(add_bind_rules(blueprint, kinds, examples, evaluator, context, all_rules, rights));
   const bool is_own = account.run_as.empty();
@@ -258,6 +276,9 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   if (is_own) {
     std::ranges::move(place_rules, std::back_inserter(own_rules));
     place_rules.clear();
+    // Events about the blueprint, which rights in all namespaces include.
+    if (!account.watched.empty() && std::ranges::find(account.watched, account.ns) == account.watched.end())
+      own_rules.push_back(rule("", "events", {"create"}));
   } else {
     Value act = rule("", "serviceaccounts", {"impersonate"});
     act.set("resourceNames", texts({account.run_as}));
@@ -265,13 +286,18 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
     own_rules.push_back(std::move(act));
   }
   const Value own = role("Role", name, account.ns, std::move(own_rules));
-  const Value all = role("ClusterRole", name, {}, std::move(all_rules));
-  rights.manifests = {own, binding(own, account.name, account.ns), all, binding(all, worker, account.ns)};
-  if (!place_rules.empty()) {
-    const Value place = role("Role", name + "-work", account.ns, std::move(place_rules));
-    rights.manifests.push_back(place);
-    rights.manifests.push_back(binding(place, worker, account.ns));
+  const auto print = [&](const Value& each, const std::string& whose) {
+    rights.manifests.push_back(each);
+    rights.manifests.push_back(binding(each, whose, account.ns));
+  };
+  print(own, account.name);
+  if (account.watched.empty()) print(role("ClusterRole", name, {}, std::move(all_rules)), worker);
+  for (const std::string& ns : std::set(account.watched.begin(), account.watched.end())) {
+    Value::Array rules = all_rules;
+    if (ns == account.ns) std::ranges::move(std::exchange(place_rules, {}), std::back_inserter(rules));
+    print(role("Role", name + "-work", ns, std::move(rules)), worker);
   }
+  if (!place_rules.empty()) print(role("Role", name + "-work", account.ns, std::move(place_rules)), worker);
   return rights;
 }
 

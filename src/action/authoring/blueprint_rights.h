@@ -9,8 +9,10 @@
 namespace mist::action {
 
 struct BlueprintRights {
-  std::vector<encoding::Value> manifests;  ///< Role, RoleBinding, ClusterRole, ClusterRoleBinding
-  std::vector<std::string> unknown;        ///< nodes whose kinds depend on values that nobody gave
+  /// Role, RoleBinding, ClusterRole, ClusterRoleBinding; for an operator with `--watch-namespace` Roles and
+  /// RoleBindings only.
+  std::vector<encoding::Value> manifests;
+  std::vector<std::string> unknown;  ///< nodes whose kinds depend on values that nobody gave
   std::vector<std::string>
       by_example;                    ///< nodes whose kinds are those of the scenario; others may have others
   std::vector<std::string> guessed;  ///< "widgets.example.com": plurals that no CRD confirms
@@ -19,6 +21,10 @@ struct BlueprintRights {
   std::vector<std::string> giving = {};
   /// Package nodes: what their packages make takes rights of its own.
   std::vector<std::string> packages = {};
+  /// With `--watch-namespace`: nodes whose objects are in no namespace, which such an operator refuses.
+  std::vector<std::string> outside = {};
+  /// With `--watch-namespace`: the CRD that the blueprint wants the operator to apply; empty: none.
+  std::string unmanaged_crd = {};
 };
 
 /// The operator's account, and where the blueprint's ConfigMap is.
@@ -26,6 +32,8 @@ struct OperatorAccount {
   std::string name, ns;
   std::string run_as =
       {};  ///< the blueprint's own account there; empty: the operator does its work as itself
+  /// Its `--watch-namespace`; empty: it works in all namespaces.
+  std::vector<std::string> watched = {};
 };
 
 /// `scenario`: an example instance and its events, for kinds that depend on values. Errors: of the blueprint,

@@ -26,6 +26,11 @@ constexpr Flag kFlags[] = {
      .value = "NAME",
      .help =
          "The ServiceAccount that does the blueprint's work, where its ConfigMap's annotation names none"},
+    {.name = "watch-namespace",
+     .type = FlagType::Texts,
+     .value = "NS",
+     .help =
+         "A namespace that the operator's --watch-namespace names: print Roles there, and no ClusterRole"},
     {.name = "output",
      .letter = 'o',
      .type = FlagType::Choice,
@@ -39,6 +44,8 @@ constexpr Example kExamples[] = {
     {"mistctl blueprint rbac ./app -n mistletoe", "The permissions that the operator needs for it"},
     {"mistctl blueprint rbac ./app --instance ./app/instance.yaml",
      "Kinds that depend on values as this instance has them"},
+    {"mistctl blueprint rbac ./app -n mistletoe --watch-namespace shop",
+     "Roles for an operator that works in one namespace only"},
     {"mistctl blueprint rbac ./app -n mistletoe --run-as app", "The work is done by an account of its own"},
 };
 
@@ -57,6 +64,13 @@ std::string comments(const action::BlueprintRights& rights) {
   say("objects that the packages of these nodes make need rights of their own: the ServiceAccount of their "
       "Releases needs what mistctl needs for the same package (docs/rbac.md)",
       rights.packages);
+  say("not complete: objects of these nodes are in no namespace, and an operator with --watch-namespace "
+      "refuses them",
+      rights.outside);
+  if (!rights.unmanaged_crd.empty())
+    say("an operator with --watch-namespace applies no CRD: apply what mistctl blueprint crd prints, and set "
+        "kind.crd = 'await",
+        {rights.unmanaged_crd});
   say("no CRD beside the blueprint says that these are the plurals of their kinds", rights.guessed);
   return text;
 }
@@ -71,18 +85,25 @@ Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
   if (run_as.empty()) run_as = source.service_account;
   MIST_TRY(const action::BlueprintRights rights,
            action::blueprint_rights(*renderer, source, scenario,
-                                    {.name = invocation.text("service-account"), .ns = ns, .run_as = run_as},
+                                    {.name = invocation.text("service-account"),
+                                     .ns = ns,
+                                     .run_as = run_as,
+                                     .watched = invocation.texts("watch-namespace")},
                                     machine.context));
   if (invocation.text("output") == "json")
     print_value(
         machine, OutputFormat::Json,
-        encoding::Value::object({{"blueprint", source.name},
-                                 {"manifests", encoding::Value(encoding::Value::Array(rights.manifests))},
-                                 {"unknown", view::texts_value(rights.unknown)},
-                                 {"byExample", view::texts_value(rights.by_example)},
-                                 {"guessed", view::texts_value(rights.guessed)},
-                                 {"giving", view::texts_value(rights.giving)},
-                                 {"packages", view::texts_value(rights.packages)}}));
+        encoding::Value::object(
+            {{"blueprint", source.name},
+             {"manifests", encoding::Value(encoding::Value::Array(rights.manifests))},
+             {"unknown", view::texts_value(rights.unknown)},
+             {"byExample", view::texts_value(rights.by_example)},
+             {"guessed", view::texts_value(rights.guessed)},
+             {"giving", view::texts_value(rights.giving)},
+             {"packages", view::texts_value(rights.packages)},
+             {"outside", view::texts_value(rights.outside)},
+             {"unmanagedCrd",
+              rights.unmanaged_crd.empty() ? encoding::Value() : encoding::Value(rights.unmanaged_crd)}}));
   else
     machine.out.write(
         comments(rights) +
@@ -91,7 +112,17 @@ Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
     machine.events->warn(
         fmt::format("these roles are not complete: {} give rights, which the account must have itself",
                     join(rights.giving, ", ")));
-  if (rights.unknown.empty()) return rights.giving.empty() ? ExitCode::Ok : ExitCode::Failed;
+  if (!rights.outside.empty())
+    machine.events->warn(
+        fmt::format("objects of {} are in no namespace, and an operator with --watch-namespace refuses them",
+                    join(rights.outside, ", ")));
+  if (!rights.unmanaged_crd.empty())
+    machine.events->warn(
+        fmt::format("an operator with --watch-namespace doesn't apply CustomResourceDefinition {}: do that "
+                    "yourself, and set kind.crd = 'await",
+                    rights.unmanaged_crd));
+  const bool is_whole = rights.giving.empty() && rights.outside.empty() && rights.unmanaged_crd.empty();
+  if (rights.unknown.empty()) return is_whole ? ExitCode::Ok : ExitCode::Failed;
   machine.events->warn(
       fmt::format("these roles are not complete: the kinds of {} depend on values; give an example "
                   "with --instance",

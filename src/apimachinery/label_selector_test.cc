@@ -1,11 +1,11 @@
-#include "kube/label_selector.h"
+#include "apimachinery/label_selector.h"
 
 #include <gtest/gtest.h>
 
 #include "testing/selector_match.h"
 #include "testing/yaml.h"
 
-namespace mist::kube {
+namespace mist::apimachinery {
 namespace {
 
 TEST(LabelSelector, SelectsAsAServerDoes) {
@@ -36,6 +36,8 @@ TEST(LabelSelector, SelectsAsAServerDoes) {
                                                                 {"size < 2", false},
                                                                 {"tier>1", false},
                                                                 {"none<1", false},
+                                                                {"blank in ()", true},
+                                                                {"blank in (,x)", true},
                                                                 {"app,none in (a,b),tier", false}}) {
     EXPECT_EQ(selects(selector, object), is_selected) << selector;
     EXPECT_EQ(*testing::matches_labels(selector, object), is_selected) << selector;
@@ -51,4 +53,4 @@ TEST(LabelSelector, MeetsWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace mist::kube
+}  // namespace mist::apimachinery

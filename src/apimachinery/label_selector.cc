@@ -1,4 +1,4 @@
-#include "kube/label_selector.h"
+#include "apimachinery/label_selector.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace mist::kube {
+namespace mist::apimachinery {
 namespace {
 
 using encoding::Value;
@@ -94,4 +94,4 @@ bool selects(std::string_view selector, const Value& object) {
                              [&](std::string_view each) { return meets(each, object); });
 }
 
-}  // namespace mist::kube
+}  // namespace mist::apimachinery
