@@ -56,7 +56,7 @@ let TheNode = {
     | doc "The object that is looked at: a function of the same, which gives apiVersion, kind and metadata"
     | optional,
   list
-    | doc "The objects that are looked at: a function that gives apiVersion, kind, perhaps namespace and labels"
+    | doc "The objects that are looked at: a function that gives apiVersion, kind, perhaps namespace, labels and selector"
     | optional,
   value | doc "Computes a value: a function of the same" | optional,
   absent | doc "The object that must be gone: a function that gives apiVersion, kind and metadata" | optional,

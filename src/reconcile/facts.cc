@@ -1,13 +1,13 @@
 #include "reconcile/facts.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "apply/fields/server_made.h"
 #include "base/cut_text.h"
 #include "base/text.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
+#include "reconcile/list_selector.h"
 #include "reconcile/ownership.h"
 #include "reconcile/release_node.h"
 
@@ -57,43 +57,6 @@ void fail(Facts& facts, std::string_view why) {
   facts.known = false;
   facts.why = cut_text(why, kMostWords);
   facts.members.clear();
-}
-
-// As Kubernetes has them (IsValidLabelValue); the part of a key after its prefix is the same, and not empty.
-bool is_label_value(std::string_view text) {
-  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  return text.empty() ||
-         (text.size() <= kMostLabel && is_plain(text.front()) && is_plain(text.back()) &&
-          std::ranges::all_of(text, [&](char c) { return is_plain(c) || c == '-' || c == '_' || c == '.'; }));
-}
-
-bool is_label_key(std::string_view key) {
-  const auto slash = key.find('/');
-  if (slash != std::string_view::npos && !is_dns1123_subdomain(key.substr(0, slash))) return false;
-  const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
-  return !name.empty() && is_label_value(name);
-}
-
-// Of a node with list. A selector that means something else than its function says would match other objects.
-Result<std::string> label_selector_of(const Value& made) {
-  const Value* labels = made.find("labels");
-  if (labels == nullptr || labels->is_null()) return std::string();
-  if (!labels->is_object())
-    return error(ErrorKind::Invalid, "its function gives labels that are no record of texts");
-  std::string selector;
-  for (const Value::Member& each : labels->as_object()) {
-    if (!is_label_key(each.key))
-      return error(ErrorKind::Invalid, "its function gives \"{}\", which can't be the name of a label",
-                   escape_controls(each.key));
-    if (!each.value.is_string())
-      return error(ErrorKind::Invalid, "its function gives the label {} a value that isn't a text", each.key);
-    if (!is_label_value(each.value.as_string()))
-      return error(ErrorKind::Invalid,
-                   "its function gives the label {} \"{}\", which can't be a label's value", each.key,
-                   escape_controls(each.value.as_string()));
-    selector += fmt::format("{}{}={}", selector.empty() ? "" : ",", each.key, each.value.as_string());
-  }
-  return selector;
 }
 
 }  // namespace
@@ -429,7 +392,7 @@ void Survey::take_collection(Facts& facts, const Value& made) const {
                     {}};
   if (wanted.api_version.empty() || wanted.kind.empty())
     return fail(facts, "its function gives no apiVersion and kind");
-  auto selector = label_selector_of(made);
+  auto selector = list_selector(made);
   if (!selector.ok()) return fail(facts, selector.error().message);
   wanted.label_selector = *std::move(selector);
   std::optional<Value::Array> items = queries_.list ? queries_.list(wanted) : std::nullopt;

@@ -51,7 +51,7 @@ std::string not_known(const ObjectId& id, const Observation& observed);
 struct Collection {
   std::string api_version, kind;
   std::string ns;               ///< empty: all namespaces
-  std::string label_selector;   ///< "a=b,c=d"; empty: all
+  std::string label_selector;   ///< "a=b,c in (d,e)", equalities first; empty: all
   std::string display() const;  ///< "ConfigMap of namespace shop with a=b"
   friend auto operator<=>(const Collection&, const Collection&) = default;
 };

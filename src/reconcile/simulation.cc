@@ -4,6 +4,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apimachinery/conditions.h"
+#include "apimachinery/label_selector.h"
 #include "apimachinery/managed_fields.h"
 #include "apimachinery/object.h"
 #include "apply/fields/difference.h"
@@ -134,16 +135,6 @@ void set_managers(Value& object, const Value& ours, const Value& others) {
   add(kManager, "Apply", ours);
   add(kSomebody, "Update", others);
   object["metadata"].set("managedFields", std::move(entries));
-}
-
-bool matches(const Value& object, std::string_view selector) {
-  if (selector.empty()) return true;
-  for (const std::string_view part : split(selector, ',')) {
-    const auto equals = part.find('=');
-    if (object.string_at({"metadata", "labels", part.substr(0, equals)}) != part.substr(equals + 1))
-      return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -328,7 +319,7 @@ Queries Simulation::queries() const {
             for (const auto& [id, object] : objects_)
               if (id.api_version == collection.api_version && id.kind == collection.kind &&
                   (collection.ns.empty() || id.ns == collection.ns) &&
-                  matches(object, collection.label_selector))
+                  apimachinery::selects(collection.label_selector, object))
                 found.push_back(object);
             return found;
           },

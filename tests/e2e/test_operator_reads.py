@@ -101,6 +101,52 @@ def a_right_that_is_taken_away_is_told_until_it_is_given_again(t):
 
 
 @test
+def a_list_selects_by_labels_and_expressions(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + '''
+      nodes = {
+        parts.list = fun {instance, ..} => { apiVersion = "v1", kind = "ConfigMap", namespace = instance.metadata.namespace,
+          labels = { for = "web" },
+          selector.matchExpressions = [
+            { key = "env", operator = "In", values = instance.spec.envs },
+            { key = "zone", operator = "NotIn", values = ["far"] },
+            { key = "used", operator = "Exists" },
+            { key = "old", operator = "DoesNotExist" }] },
+        out.own = fun {listed, ..} => ''' + map_of('"out"', '{ texts = std.string.join "," listed }') + ''',
+      },
+      also = [{from = "instance", to = "parts"}, {from = "instance", to = "out"}],
+      sequence = [{from = "parts", to = "out", extract = {listed = "data.text"}}],
+    ''' + TAIL)
+    parts = {"prod": {"env": "prod"}, "near": {"env": "test", "zone": "near"}, "far": {"env": "prod", "zone": "far"},
+             "old": {"env": "prod", "old": "yes"}, "dev": {"env": "dev"}, "unused": {"env": "prod", "used": None}, "other": {"env": "prod", "for": "shop"}}
+    for name, labels in parts.items():
+        whole = {"for": "web", "used": "", **labels}
+        t.kube.create("ConfigMap", t.ns, {"metadata": {"name": name, "labels": {k: v for k, v in whole.items() if v is not None}},
+                                          "data": {"text": name}})
+    operator = Operator(t)
+    make(t, where, envs=["prod", "test"])
+
+    def texts():
+        return ((t.kube.get("ConfigMap", t.ns, "out") or {}).get("data") or {}).get("texts")
+    t.kube.wait("it lists what the server selects", lambda: texts() == "near,prod")
+    # A watch shows what comes to match, and what no longer does.
+    t.kube.patch("ConfigMap", t.ns, "far", {"metadata": {"labels": {"zone": None}}})
+    t.kube.patch("ConfigMap", t.ns, "near", {"metadata": {"labels": {"old": "yes"}}})
+    t.kube.wait("labels change", lambda: texts() == "far,prod")
+    change(t, where, {"envs": ["dev"]})
+    t.kube.wait("the selector changes", lambda: texts() == "dev")
+    # One that the server would not take is named before anything is asked.
+    source = t.kube.get("ConfigMap", t.ns, "app")["data"]["blueprint.ncl"]
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": source.replace('operator = "Exists"', 'operator = "Is"')}})
+    t.kube.wait("the status says so", lambda: 'the operator "Is", which is none of In, NotIn' in str(
+        t.kube.checked("GET", f"{where}/web").get("status")))
+    equal(texts(), "dev", "what it made before")
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def many_instances_that_read_and_list_share_watches(t):
     where = kind(t, "Thing", "things")
     blueprint(t, HEAD + '''
