@@ -46,7 +46,7 @@ struct CelType {
   std::uint64_t least_bytes = 0;  ///< of the smallest one, as JSON
 };
 
-std::optional<CelType> type_of(const Value& schema);
+std::optional<CelType> cel_type_of(const Value& schema);
 
 std::uint64_t longest_text(const Value& schema) {
   if (const auto bound = bound_at(schema, "maxLength")) return times(*bound, kBytesOfCodePoint);
@@ -61,13 +61,13 @@ std::uint64_t longest_text(const Value& schema) {
 
 std::optional<CelType> type_of_list(const Value& schema) {
   const Value* const items = record_at(schema, "items");
-  const std::optional<CelType> item = items == nullptr ? std::nullopt : type_of(*items);
+  const std::optional<CelType> item = items == nullptr ? std::nullopt : cel_type_of(*items);
   if (!item) return std::nullopt;
   return CelType{bound_at(schema, "maxItems").value_or((kLargestRequest - 2) / (item->least_bytes + 1)), 2};
 }
 
 std::optional<CelType> type_of_map(const Value& schema, const Value& values) {
-  const std::optional<CelType> value = type_of(values);
+  const std::optional<CelType> value = cel_type_of(values);
   if (!value) return std::nullopt;
   return CelType{bound_at(schema, "maxProperties").value_or((kLargestRequest - 2) / (value->least_bytes + 6)),
                  2};
@@ -80,13 +80,14 @@ CelType type_of_record(const Value& schema) {
   for (const std::string& name : schema.texts_at("required")) {
     const Value* const field = fields->find(name);
     if (field == nullptr || field->find("default") != nullptr) continue;
-    if (const auto of_field = type_of(*field)) type.least_bytes += name.size() + of_field->least_bytes + 4;
+    if (const auto of_field = cel_type_of(*field))
+      type.least_bytes += name.size() + of_field->least_bytes + 4;
   }
   return type;
 }
 
 // Nothing: it may be anything, and no rule can be about it.
-std::optional<CelType> type_of(const Value& schema) {
+std::optional<CelType> cel_type_of(const Value& schema) {
   if (schema.is_true_at("x-kubernetes-int-or-string")) return CelType{longest_text(schema), 1};
   const std::string_view type = schema.string_at("type");
   if (type == "array") return type_of_list(schema);
@@ -172,7 +173,7 @@ class RuleWalk {
   void look_at_rules(const Value& schema, const Place& place) {
     const Value* const rules = schema.find("x-kubernetes-validations");
     if (rules == nullptr || !rules->is_array() || rules->as_array().empty()) return;
-    const std::optional<CelType> type = type_of(schema);
+    const std::optional<CelType> type = cel_type_of(schema);
     if (!type) {
       found_.push_back({place.path,
                         "the API server takes no rule, as Rule and Unchanged are, about a value of any "

@@ -1,6 +1,9 @@
 #include "operator/revisions.h"
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "blueprint/parts.h"
 #include "operator/controller.h"
 #include "operator/executor.h"
 #include "operator/finalizer.h"
@@ -61,17 +64,50 @@ Status Revisions::start(const Context& context) {
   MIST_TRY(const kube::ResourceInfo maps,
            dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context));
   // Says at once what is wrong with server or permissions.
-  const kube::ListOptions blueprints{.ns = ns_, .label_selector = fmt::format("{}=true", kBlueprintLabel)};
+  const kube::ListOptions blueprints{
+      .ns = ns_, .label_selector = fmt::format("{} in (true,{})", kBlueprintLabel, blueprint::kPartValue)};
   MIST_TRY_VOID(dependencies_.client.list(maps, blueprints, context));
   config_maps_ = std::make_unique<kube::Informer>(
       dependencies_.client, maps, blueprints, drop_managed_fields,
-      [this](const std::optional<kube::Informer::Key>& key) {
-        if (key) wake_({key->second});
-      },
-      dependencies_.clock, dependencies_.events);
+      [this](const std::optional<kube::Informer::Key>& key) { told(key); }, dependencies_.clock,
+      dependencies_.events);
   dependencies_.events.info(fmt::format("watching blueprints in namespace {}", ns_));
   find_unlabelled(maps, context);
   return {};
+}
+
+// On the watch's thread.
+void Revisions::told(const std::optional<kube::Informer::Key>& key) {
+  if (key) return wake_({key->second});
+  std::set<std::string> waiting;
+  {
+    const std::lock_guard lock(syncing_mutex_);
+    waiting.swap(syncing_);
+  }
+  for (const std::string& name : waiting) wake_({name});
+}
+
+// Whether what a blueprint's parts lack is lacking: until all ConfigMaps were listed, it may only come later
+// in the list. Then the blueprint is woken.
+bool Revisions::knows_all_parts(const std::string& name) {
+  const std::lock_guard lock(syncing_mutex_);
+  syncing_.insert(name);
+  if (!config_maps_->synced()) return false;
+  syncing_.erase(name);
+  return true;
+}
+
+// A part that changes or goes wakes the blueprints that name it. Whether it is, or was, nothing but a part.
+bool Revisions::is_part_alone(const std::string& name) {
+  for (const auto& [other, loaded] : blueprints_)
+    if (std::ranges::find(loaded.parts, name) != loaded.parts.end()) wake_({other});
+  const auto shown = config_maps_->get({ns_, name});
+  const bool was_part = parts_.contains(name), is_part = shown && blueprint::is_part(*shown);
+  if (is_part)
+    parts_.insert(name);
+  else
+    parts_.erase(name);
+  return (is_part || (was_part && !shown)) && !blueprints_.contains(name);
 }
 
 // Somebody took a label away while no operator ran: no watch shows these, and their instances would keep
@@ -156,8 +192,13 @@ void Revisions::leave_instances(const std::string& name, Loaded& loaded) {
   loaded.answers.clear();
 }
 
+std::optional<Value> Revisions::labelled(const std::string& name) const {
+  auto map = config_maps_->get({ns_, name});
+  return map && blueprint::is_part(*map) ? std::nullopt : std::move(map);
+}
+
 std::optional<Value> Revisions::map_of(const std::string& name) const {
-  if (auto labelled = config_maps_->get({ns_, name})) return labelled;
+  if (auto map = labelled(name)) return map;
   const auto found = unlabelled_.find(name);
   return found == unlabelled_.end() ? std::nullopt : std::optional(found->second.map);
 }
@@ -172,13 +213,15 @@ void Revisions::keep(const std::string& name, Value map) {
 
 Status Revisions::load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context) {
   MIST_TRY_VOID(load_revision(name, lock, context));
-  const auto& untold = blueprints_[name].untold;
-  return untold ? Status(untold->failure) : Status();
+  const auto loaded = blueprints_.find(name);
+  return loaded != blueprints_.end() && loaded->second.untold ? Status(loaded->second.untold->failure)
+                                                              : Status();
 }
 
 Status Revisions::load_revision(const std::string& name, std::unique_lock<std::mutex>& lock,
                                 const Context& context) {
-  const auto map = config_maps_->get({ns_, name});
+  if (is_part_alone(name)) return {};
+  const auto map = labelled(name);
   Loaded& loaded = blueprints_[name];
   if (!map) return load_without(name, loaded, context);
   unlabelled_.erase(name);
@@ -187,7 +230,20 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
     dependencies_.events.warn(
         fmt::format("blueprint {} is being deleted; it stays until its instances are gone", name),
         blueprint_fields(name));
-  package::Files files = blueprint::files_of(*map);
+  const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
+  loaded.parts = blueprint::parts_of(*map);
+  auto all_files = blueprint::files_of(*map, [this](const std::string& part) {
+    auto found = config_maps_->get({ns_, part});
+    return found && blueprint::is_part(*found) ? std::move(found) : std::nullopt;
+  });
+  if (!all_files.ok()) {
+    if (!knows_all_parts(name)) return {};
+    // The revision in force stays; the same files are a revision again when the part is back.
+    loaded.files.reset();
+    loaded.rejected = true;
+    return reject(name, loaded, *map, all_files.error(), kept, context);
+  }
+  package::Files files = *std::move(all_files);
   const blueprint::Standing standing = standing_of(loaded, *map, files);
   Account account = account_of(*map);
   const bool same_account = loaded.account == account;
@@ -215,7 +271,6 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   }
   loaded.account = std::move(account);
   loaded.for_its_crd = false;
-  const ObjectId kept = kind_from(map->string_at({"metadata", "annotations", kKindAnnotation}));
   lock.unlock();
   auto revision = revision_of(name, files, has_finalizer(*map) ? kept : ObjectId(), standing, context);
   lock.lock();
@@ -254,6 +309,8 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   if (!waits_for.ok()) {
     if (waits_for.error().kind == ErrorKind::Forbidden)
       say(*map, kRejected, diagnostic_of(waits_for.error()), context);
+    if (waits_for.error().kind == ErrorKind::NotFound)
+      say(*map, kAwaiting, diagnostic_of(waits_for.error()), context);
     if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
     loaded.files = std::move(files);
     loaded.rejected = loaded.for_its_crd = true;
@@ -309,8 +366,6 @@ blueprint::Standing Revisions::standing_of(Loaded& loaded, const Value& map, con
   if (!std::exchange(loaded.is_known, true) && has_served) loaded.files_in_force = files;
   return loaded.files_in_force == files ? blueprint::Standing::InForce : blueprint::Standing::New;
 }
-    if (waits_for.error().kind == ErrorKind::NotFound)
-      say(*map, kAwaiting, diagnostic_of(waits_for.error()), context);
 
 // Whether the server no longer lets the account see the instances. When it does again, the informer tells.
 bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Context& context) {
@@ -401,7 +456,7 @@ std::optional<std::string> Revisions::keeper_beside(const std::string& name, con
     return which != name && keeps(of) && (!is_kept || age(which, of) < age(name, map));
   };
   for (const kube::Informer::Key& key : config_maps_->keys())
-    if (const auto other = config_maps_->get(key); other && is_first(key.second, *other)) return key.second;
+    if (const auto other = labelled(key.second); other && is_first(key.second, *other)) return key.second;
   for (const auto& [other, unlabelled] : unlabelled_)
     if (is_first(other, unlabelled.map)) return other;
   return std::nullopt;
@@ -505,6 +560,21 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
   return {};
 }
 
+// An informer would try for ever, and nobody would be told why nothing happens.
+Status Revisions::may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
+                            const Context& context) const {
+  const WatchedNamespaces& namespaces = dependencies_.namespaces;
+  MIST_TRY_VOID(namespaces.check_kind(resource.gvk.kind, resource.namespaced));
+  const auto ask = [&](const std::string& ns) -> Status {
+    MIST_TRY_VOID(
+        actor.client.list(resource, {.ns = ns, .field_selector = "metadata.name=mistletoe"}, context));
+    return {};
+  };
+  if (namespaces.are_all()) return loaded.account.empty() ? Status() : ask("");
+  for (const std::string& ns : namespaces.names()) MIST_TRY_VOID(ask(ns));
+  return {};
+}
+
 Account Revisions::account_of(const Value& map) const {
   const std::string_view named = map.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation});
   return named.empty() ? dependencies_.default_account : Account(named);
@@ -551,18 +621,3 @@ Status Revisions::guard(const std::string& name, bool on, const Context& context
 }
 
 }  // namespace mist::operator_
-// An informer would try for ever, and nobody would be told why nothing happens.
-Status Revisions::may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
-                            const Context& context) const {
-  const WatchedNamespaces& namespaces = dependencies_.namespaces;
-  MIST_TRY_VOID(namespaces.check_kind(resource.gvk.kind, resource.namespaced));
-  const auto ask = [&](const std::string& ns) -> Status {
-    MIST_TRY_VOID(
-        actor.client.list(resource, {.ns = ns, .field_selector = "metadata.name=mistletoe"}, context));
-    return {};
-  };
-  if (namespaces.are_all()) return loaded.account.empty() ? Status() : ask("");
-  for (const std::string& ns : namespaces.names()) MIST_TRY_VOID(ask(ns));
-  return {};
-}
-

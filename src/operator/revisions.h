@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "blueprint/evaluator.h"
 #include "kube/division.h"
@@ -26,10 +28,11 @@ struct Loaded {
   std::optional<package::Files> files;  // as they were last read
   // Of the last good revision; after a start, of the one by which instances were served before.
   std::optional<package::Files> files_in_force;
-  bool is_known = false;     // whether it was read since the start
-  bool rejected = false;     // those files
-  bool for_its_crd = false;  // rejected, and a change of the CRD may make it good
-  Account account;           // as which its work is done
+  std::vector<std::string> parts;  // the further ConfigMaps that its own names
+  bool is_known = false;           // whether it was read since the start
+  bool rejected = false;           // those files
+  bool for_its_crd = false;        // rejected, and a change of the CRD may make it good
+  Account account;                 // as which its work is done
   std::shared_ptr<blueprint::Evaluator> evaluator;
   // The last good one, and its instances; whoever works with them keeps them meanwhile.
   std::shared_ptr<const blueprint::Blueprint> blueprint;
@@ -58,10 +61,10 @@ class Revisions {
     Account default_account;
     const kube::Share& share;  ///< of several replicas only the first writes to blueprints
     Metrics& metrics;
+    const WatchedNamespaces& namespaces;  ///< of instances
   };
   /// `wake`: a blueprint or an instance is to be looked at.
   Revisions(Dependencies dependencies, std::string ns, Observer::Wake wake);
-    const WatchedNamespaces& namespaces;  ///< of instances
 
   /// Begins to watch, and finds blueprints that lost their label. Errors: those of the first request.
   Status start(const Context& context);
@@ -89,11 +92,11 @@ class Revisions {
   void leave_account(const std::string& name, Loaded& loaded);
   Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
                          const Context& context);
+  Status may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
+                   const Context& context) const;
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
   bool say_refusal(const Loaded& loaded, const Value& map, const Context& context);
-  Status may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
-                   const Context& context) const;
   Status load_revision(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
   void say_again(const Loaded& loaded, const Value& map, const Context& context);
@@ -101,6 +104,10 @@ class Revisions {
   Status load_without(const std::string& name, Loaded& loaded, const Context& context);
   void leave_instances(const std::string& name, Loaded& loaded);
   std::optional<Value> map_of(const std::string& name) const;
+  std::optional<Value> labelled(const std::string& name) const;
+  bool is_part_alone(const std::string& name);
+  bool knows_all_parts(const std::string& name);
+  void told(const std::optional<kube::Informer::Key>& key);
   void keep(const std::string& name, Value map);
   Status restore_crd(const std::string& name, const Loaded& loaded, const Context& context);
 
@@ -114,7 +121,10 @@ class Revisions {
     bool is_told = false;
   };
   std::map<std::string, Unlabelled> unlabelled_;
-  std::unique_ptr<kube::Informer> config_maps_;
+  std::set<std::string> parts_;  // ConfigMaps that were parts of blueprints when somebody looked last
+  std::mutex syncing_mutex_;
+  std::set<std::string> syncing_;  // blueprints whose parts may not have been listed yet; by syncing_mutex_
+  std::unique_ptr<kube::Informer> config_maps_;  // last: its thread uses the others
 };
 
 }  // namespace mist::operator_

@@ -7,6 +7,7 @@
 #include "apply/plan/give_namespaces.h"
 #include "base/text.h"
 #include "blueprint/check.h"
+#include "blueprint/parts.h"
 #include "kube/served.h"
 #include "reconcile/release_node.h"
 #include "reconcile/status.h"
@@ -22,10 +23,19 @@ using reconcile::Observation;
 // As many as are looked at for one question; each costs some requests.
 constexpr std::size_t kMostInstances = 100;
 
-Result<LiveBlueprint> evaluated(const Value& map, package::Renderer& renderer, const Context& context) {
+// `maps`: where its parts are.
+Result<LiveBlueprint> evaluated(const Value& map, const std::vector<Value>& maps, package::Renderer& renderer,
+                                const Context& context) {
   std::string name(map.string_at({"metadata", "name"}));
-  MIST_TRY(blueprint::Evaluator evaluator,
-           blueprint::Evaluator::of(name, blueprint::files_of(map), renderer));
+  const auto part = [&](const std::string& named) -> std::optional<Value> {
+    for (const Value& each : maps)
+      if (blueprint::is_part(each) && each.string_at({"metadata", "name"}) == named &&
+          each.string_at({"metadata", "namespace"}) == map.string_at({"metadata", "namespace"}))
+        return each;
+    return std::nullopt;
+  };
+  MIST_TRY(package::Files files, blueprint::files_of(map, part));
+  MIST_TRY(blueprint::Evaluator evaluator, blueprint::Evaluator::of(name, std::move(files), renderer));
   // As the operator reads it: one that it rejected serves nobody.
   const bool is_rejected = map.string_at({"metadata", "annotations", apply::kStatusAnnotation}) == "Rejected";
   MIST_TRY(
@@ -312,7 +322,9 @@ Result<LiveBlueprints> live_blueprints(kube::Client& client, package::Renderer& 
                                        const std::string& ns, const std::string& home,
                                        const Context& context) {
   MIST_TRY(const kube::ResourceInfo maps, client.resource_for({"", "ConfigMap"}, "v1", context));
-  kube::ListOptions options{.ns = ns, .label_selector = fmt::format("{}=true", blueprint::kBlueprintLabel)};
+  kube::ListOptions options{
+      .ns = ns,
+      .label_selector = fmt::format("{} in (true,{})", blueprint::kBlueprintLabel, blueprint::kPartValue)};
   auto listed = client.list(maps, options, context);
   if (!listed.ok() && listed.error().kind == ErrorKind::Forbidden && ns.empty()) {
     options.ns = home;
@@ -321,7 +333,8 @@ Result<LiveBlueprints> live_blueprints(kube::Client& client, package::Renderer& 
   if (!listed.ok()) return std::move(listed).error().with_frame("while looking for blueprints");
   LiveBlueprints found;
   for (const Value& map : listed->items) {
-    auto one = evaluated(map, renderer, context);
+    if (blueprint::is_part(map)) continue;
+    auto one = evaluated(map, listed->items, renderer, context);
     if (one.ok()) {
       found.all.push_back(*std::move(one));
       continue;

@@ -6,6 +6,7 @@
 #include "apply/reserved_metadata.h"
 #include "base/text.h"
 #include "blueprint/evaluator.h"
+#include "blueprint/parts.h"
 #include "blueprint/structural_schema.h"
 #include "encoding/yaml.h"
 
@@ -65,13 +66,24 @@ Result<std::vector<BlueprintSource>> read_manifest(const FileSystem& files, cons
   for (const Value& each : documents) {
     if (each.string_at("kind") != "ConfigMap" || each.string_at({"data", blueprint::kEntry}).empty())
       continue;
+    const auto part = [&](const std::string& name) -> std::optional<Value> {
+      for (const Value& other : documents)
+        if (other.string_at("kind") == "ConfigMap" && blueprint::is_part(other) &&
+            other.string_at({"metadata", "name"}) == name &&
+            other.string_at({"metadata", "namespace"}) == each.string_at({"metadata", "namespace"}))
+          return other;
+      return std::nullopt;
+    };
+    MIST_TRY(
+        package::Files all,
+        blueprint::files_of(each, part).in(fmt::format("while reading {}", escape_controls(path.string()))));
     found.push_back({.name = std::string(each.string_at({"metadata", "name"})),
                      .path = path,
                      .is_manifest = true,
                      .service_account = std::string(
                          each.string_at({"metadata", "annotations", apply::kServiceAccountAnnotation})),
                      .entry_file = std::string(blueprint::kEntry),
-                     .files = blueprint::files_of(each),
+                     .files = std::move(all),
                      .crds = crds});
   }
   if (found.empty())

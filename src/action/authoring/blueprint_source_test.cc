@@ -75,6 +75,20 @@ TEST_F(BlueprintSourceTest, AManifestHasTheConfigMapsWithABlueprint) {
   EXPECT_THAT(one->shown("blueprint.ncl"), HasSubstr("one.yaml, blueprint.ncl of a"));
   write("two.yaml", fmt::format("{}{}", kMap, kMap));
   EXPECT_THAT(read_blueprint(files, temp.path() / "two.yaml").error().message, HasSubstr("2 blueprints"));
+  // Parts are in the same manifest.
+  constexpr std::string_view kPart =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lib, labels: {mistletoe.dev/blueprint: part}}\n"
+      "data: {lib.ncl: '2'}\n---\n";
+  constexpr std::string_view kFirst =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {mistletoe.dev/blueprint-parts: "
+      "lib}}\ndata: {blueprint.ncl: '1'}\n---\n";
+  write("parts.yaml", fmt::format("{}{}", kFirst, kPart));
+  const auto whole = read_blueprint(files, temp.path() / "parts.yaml");
+  ASSERT_TRUE(whole.ok()) << whole.error().to_line();
+  EXPECT_EQ(whole->files, (package::Files{{"blueprint.ncl", "1"}, {"lib.ncl", "2"}}));
+  write("lacking.yaml", kFirst);
+  EXPECT_THAT(read_blueprint(files, temp.path() / "lacking.yaml").error().to_line(),
+              ::testing::AllOf(HasSubstr("lacking.yaml"), HasSubstr("its part lib is missing")));
   write("none.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
   EXPECT_EQ(read_blueprint(files, temp.path() / "none.yaml").error().kind, ErrorKind::NotFound);
   EXPECT_EQ(read_blueprint(files, temp.path() / "gone.ncl").error().kind, ErrorKind::NotFound);
