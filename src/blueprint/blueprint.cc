@@ -5,10 +5,14 @@
 #include <map>
 #include <set>
 
+#include "base/duration.h"
 #include "base/text.h"
 
 namespace mist::blueprint {
 namespace {
+
+// Times in a status have whole seconds.
+constexpr Duration kShortestDeadline = std::chrono::seconds(1);
 
 constexpr std::string_view kInstance = "instance";
 
@@ -123,6 +127,17 @@ Result<Blueprint> Blueprint::parse(const Value& description, Standing standing) 
   return blueprint;
 }
 
+void Blueprint::read_deadline(const Value& description, std::vector<Error>& faults) {
+  const Value* const told = description.find("progress_deadline");
+  if (told == nullptr) return;
+  const auto deadline = parse_duration(told->is_string() ? told->as_string() : std::string());
+  if (deadline.ok() && *deadline >= kShortestDeadline)
+    progress_deadline_ = *deadline;
+  else
+    faults.push_back(
+        error(ErrorKind::Invalid, "progress_deadline is not a time of 1s or more, such as \"10m\""));
+}
+
 Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults, Standing standing) {
   Blueprint blueprint;
   blueprint.standing_ = standing;
@@ -134,6 +149,7 @@ Blueprint Blueprint::read(const Value& description, std::vector<Error>& faults, 
   if (const Value* kind = description.find("kind")) blueprint.checks_spec_ = kind->is_true_at("has_spec");
   if (const Value* kind = description.find("kind")) blueprint.checks_status_ = kind->is_true_at("has_status");
   blueprint.resource_ = read_resource(description, faults, standing);
+  blueprint.read_deadline(description, faults);
   blueprint.read_nodes(description, faults);
   blueprint.read_also(description, faults);
   blueprint.read_sequence(description, faults);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apimachinery/gvk.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "blueprint/field_path.h"
 #include "blueprint/resource.h"
@@ -113,6 +114,8 @@ class Blueprint {
   bool checks_spec() const { return checks_spec_; }
   /// Whether there is one for what nodes write to their status.
   bool checks_status() const { return checks_status_; }
+  /// How long an instance may take to become ready before it counts as stalled; nullopt: as long as it likes.
+  std::optional<Duration> progress_deadline() const { return progress_deadline_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   std::string name_of(graph::Node node) const;
   /// nullopt: no node has that name.
@@ -148,6 +151,7 @@ class Blueprint {
     graph::Node value = 0;
   };
 
+  void read_deadline(const Value& description, std::vector<Error>& faults);
   void read_nodes(const Value& description, std::vector<Error>& faults);
   void read_evidence(const Value& nodes, std::vector<Error>& faults);
   void read_status(const Value& nodes, std::vector<Error>& faults);
@@ -170,6 +174,7 @@ class Blueprint {
   std::optional<CustomResource> resource_;
   bool checks_spec_ = false;
   bool checks_status_ = false;
+  std::optional<Duration> progress_deadline_;
   std::vector<Node> nodes_;
   graph::AlsoGraph also_{0};
   std::vector<Guard> guards_;

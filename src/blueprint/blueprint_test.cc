@@ -50,6 +50,17 @@ TEST(Blueprint, APackageIsKeptAndReadyBeforeWhatComesAfterIt) {
   EXPECT_EQ(word(package.type), "package");
 }
 
+TEST(Blueprint, MayHaveADeadlineForItsInstances) {
+  EXPECT_EQ(parsed(kAlso)->progress_deadline(), std::nullopt);
+  const auto blueprint = parsed(fmt::format("{}progress_deadline: 10m", kAlso));
+  ASSERT_TRUE(blueprint.ok()) << blueprint.error().to_line();
+  EXPECT_EQ(blueprint->progress_deadline(), std::chrono::minutes(10));
+  for (const char* wrong : {"soon", "0s", "-1m", "10ms", "600", "[10m]"})
+    EXPECT_EQ(refusal(fmt::format("{}progress_deadline: {}", kAlso, wrong)),
+              "progress_deadline is not a time of 1s or more, such as \"10m\"")
+        << wrong;
+}
+
 TEST(Blueprint, WantsWhatAlsoLeadsToWhileTheGuardHolds) {
   const auto blueprint = parsed(kAlso);
   ASSERT_TRUE(blueprint.ok());

@@ -171,6 +171,10 @@ let TheBlueprint = {
   nodes | { _ : TheNode },
   also | Array TheAlsoEdge | default = [],
   sequence | Array TheSequenceEdge | default = [],
+  progress_deadline
+    | String
+    | doc "How long an instance may take to become ready (10m) before its condition Stalled is true; without it, as long as it likes"
+    | optional,
 }
 in
 let types = ["own", "read", "list", "value", "absent", "act", "http", "package"] in
@@ -395,6 +399,7 @@ in
           also = checked.also,
           sequence = std.array.map edge_described checked.sequence,
         }
+        & part_of ["progress_deadline"] checked
     in
     { apiVersion = "mistletoe.dev/v1", kind = "Evaluation", result = value }
     & (

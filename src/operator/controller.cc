@@ -19,6 +19,7 @@
 #include "operator/late_kinds.h"
 #include "operator/log_fields.h"
 #include "operator/other_version.h"
+#include "operator/resync.h"
 #include "operator/revisions.h"
 #include "operator/work_queue.h"
 #include "reconcile/release_node.h"
@@ -86,13 +87,23 @@ class Controller::State {
     count(item);
     if (context.stop().stop_requested()) return;
     dependencies_.metrics.reconciled(item.blueprint, done.ok(), dependencies_.clock.steady_now() - began);
-    if (done.ok()) return queue_.succeeded(item);
+    if (done.ok()) {
+      queue_.succeeded(item);
+      if (is_kept(item)) queue_.resync(item, resync_pause(item));
+      return;
+    }
     const Duration pause = queue_.failed(item);
     dependencies_.events.warn(
         fmt::format("{}: {}; next try in {} ms", label_of(item), done.error().to_line(),
                     std::chrono::duration_cast<std::chrono::milliseconds>(pause).count()),
         fields_of(item, Named::Yes));
     queue_.add(item, pause);
+  }
+
+  // Whether there is such a blueprint, or an instance of it that is seen to here.
+  bool is_kept(const Item& item) {
+    const std::lock_guard lock(mutex_);
+    return item.is_blueprint() ? revisions_.has(item.blueprint) : memories_.contains(item);
   }
 
   Status traced(const Item& item, const Context& context) {
@@ -113,6 +124,10 @@ class Controller::State {
     const auto found = memories_.find(item);
     if (found == memories_.end()) return;
     Memory& memory = found->second;
+    if (const bool is_stalled = memory.stalled(); memory.is_counted_stalled != is_stalled) {
+      dependencies_.metrics.stalled(item.blueprint, item.instance.first, is_stalled);
+      memory.is_counted_stalled = is_stalled;
+    }
     const std::string& reason = memory.ready_reason();
     if (memory.counted_reason == reason) return;
     dependencies_.metrics.instance(item.blueprint, item.instance.first, memory.counted_reason, reason);
@@ -299,6 +314,8 @@ class Controller::State {
     late_kinds_.set(item, {});
     if (const auto memory = memories_.find(item); memory != memories_.end()) {
       dependencies_.metrics.instance(item.blueprint, item.instance.first, memory->second.counted_reason, {});
+      if (memory->second.is_counted_stalled)
+        dependencies_.metrics.stalled(item.blueprint, item.instance.first, false);
       memories_.erase(memory);
     }
     // Its place is free, and nobody else may come to see that.

@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "apimachinery/conditions.h"
 #include "apply/fields/empty_first.h"
 #include "apply/fields/field_transfer.h"
 #include "apply/fields/server_made.h"
@@ -66,10 +67,16 @@ kube::Informer::Echo echo_of(const Value& decided_on, const Value& answer) {
 }
 
 // Of a status with conditions.
+const Value* ready_in(const Value& status) {
+  const Value::Array& conditions = status.find("conditions")->as_array();
+  const auto ready =
+      std::ranges::find_if(conditions, [](const Value& each) { return each.string_at("type") == "Ready"; });
+  return ready == conditions.end() ? nullptr : &*ready;
+}
+
 std::string_view ready_reason(const Value& status) {
-  for (const Value& each : status.find("conditions")->as_array())
-    if (each.string_at("type") == "Ready") return each.string_at("reason");
-  return {};
+  const Value* const ready = ready_in(status);
+  return ready == nullptr ? std::string_view() : ready->string_at("reason");
 }
 
 kube::ObjectRef ref(const kube::MultiNamespaceInformer& instances, const Value& instance) {
@@ -342,6 +349,31 @@ Status Executor::release(kube::MultiNamespaceInformer& instances, const Value& i
   return {};
 }
 
+// With the lock. One that waits for a person, as a suspended one does, isn't expected to become ready.
+bool Executor::is_stalled(const kube::ResourceInfo& resource, const Value& instance, const Value& status,
+                          const blueprint::Blueprint* blueprint, Memory& memory) const {
+  const auto deadline = blueprint == nullptr ? std::nullopt : blueprint->progress_deadline();
+  const Value* const ready = ready_in(status);
+  if (!deadline || ready == nullptr || ready->string_at("status") != "False") {
+    memory.not_stalled();
+    return false;
+  }
+  // Where the status is a field like others, each status makes a new generation.
+  const Value* const generation =
+      resource.has_status ? instance.at_path({"metadata", "generation"}) : nullptr;
+  const SteadyTime now = clock_.steady_now();
+  const Value* const before = apimachinery::condition_of(instance, "Ready");
+  const Value* const seen = before == nullptr ? nullptr : before->find("observedGeneration");
+  SteadyTime since = now;
+  if (before != nullptr && before->string_at("status") == "False" &&
+      (generation == nullptr || (seen != nullptr && *seen == *generation)))
+    if (const auto at = parse_time(before->string_at("lastTransitionTime")))
+      since = now - std::chrono::duration_cast<SteadyTime::duration>(
+                        std::max<Duration>(clock_.now() - *at, Duration()));
+  return memory.is_stalled(generation != nullptr && generation->is_int() ? generation->as_int() : 0, since,
+                           *deadline, now);
+}
+
 Status Executor::write_status(kube::MultiNamespaceInformer& instances, const Value& instance,
                               const blueprint::Blueprint* blueprint, const Plan& plan, Memory& memory,
                               const Span& span, const Context& context) const {
@@ -350,6 +382,8 @@ Status Executor::write_status(kube::MultiNamespaceInformer& instances, const Val
     {
       const std::lock_guard lock(asking_);
       memory.is_ready_for(ready_reason(status));
+      if (is_stalled(instances.resource(), instance, status, blueprint, memory))
+        reconcile::add_stalled(status, *blueprint->progress_deadline(), instance, format_time(clock_.now()));
     }
     // Where the status is a field like others, writing it makes a new generation, and that one a new status.
     if (!instances.resource().has_status)

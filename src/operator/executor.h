@@ -62,6 +62,8 @@ class Executor {
   void tell_what_may_be_left(const Value& instance, const Context& context);
   Status release(kube::MultiNamespaceInformer& instances, const Value& instance, const Item& item,
                  const Context& context) const;
+  bool is_stalled(const kube::ResourceInfo& resource, const Value& instance, const Value& status,
+                  const blueprint::Blueprint* blueprint, Memory& memory) const;
   Status write_status(kube::MultiNamespaceInformer& instances, const Value& instance,
                       const blueprint::Blueprint* blueprint, const Plan& plan, Memory& memory,
                       const Span& span, const Context& context) const;

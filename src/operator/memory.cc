@@ -61,7 +61,13 @@ void Memory::wanted(const std::string& node, graph::Truth wanted, SteadyTime now
 }
 
 Result<const Record*> Memory::record(std::string_view stored_text, std::string_view uid) {
-  if (uid_ != uid) *this = Memory();
+  if (uid_ != uid) {
+    // Metrics still count the one before.
+    Memory other;
+    other.counted_reason = std::move(counted_reason);
+    other.is_counted_stalled = is_counted_stalled;
+    *this = std::move(other);
+  }
   uid_ = uid;
   if (stored_ && *stored_ == stored_text) return &record_;
   const bool is_known = stored_ && !record_.empty();
@@ -117,11 +123,23 @@ bool Memory::frozen(const std::string& node, SteadyTime now) const {
   return until && now < *until;
 }
 
+bool Memory::is_stalled(std::int64_t generation, SteadyTime unready_since, Duration deadline,
+                        SteadyTime now) {
+  if (!progress_)
+    progress_ = {.generation = generation, .since = std::min(unready_since, now)};
+  else if (progress_->generation != generation)
+    progress_ = {.generation = generation, .since = now};
+  progress_->until = progress_->since + std::chrono::duration_cast<SteadyTime::duration>(deadline);
+  progress_->is_over = now >= progress_->until;
+  return progress_->is_over;
+}
+
 std::optional<SteadyTime> Memory::next(SteadyTime now) const {
   std::optional<SteadyTime> first;
   const auto take = [&](SteadyTime at) {
     if (at > now && (!first || at < *first)) first = at;
   };
+  if (progress_) take(progress_->until);
   for (const auto& [id, failure] : failures_) take(failure.until);
   for (const auto& [id, repairs] : repairs_) take(repairs.until);
   for (const auto& [node, flips] : flips_)

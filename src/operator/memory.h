@@ -3,6 +3,7 @@
 // when it is tried again, what the server won't change in place, how often a node came and went, what was
 // written as planned. One thread at a time.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -91,6 +92,17 @@ class Memory {
   /// As which metrics count it.
   std::string counted_reason;
 
+  /// Whether the instance isn't ready though its deadline is over: that long after it was last ready, or
+  /// after its generation became another one, whichever is later. `unready_since`: when its status says that
+  /// it ceased to be ready in that generation, for an operator that has just started.
+  bool is_stalled(std::int64_t generation, SteadyTime unready_since, Duration deadline, SteadyTime now);
+  /// It is ready, or nobody expects it to become so.
+  void not_stalled() { progress_.reset(); }
+  /// The last answer of is_stalled().
+  bool stalled() const { return progress_ && progress_->is_over; }
+  /// Whether metrics count it as stalled.
+  bool is_counted_stalled = false;
+
   Troubles troubles;
 
   /// When something that is held or frozen now no longer is.
@@ -112,6 +124,11 @@ class Memory {
     std::optional<bool> wanted;
     std::vector<SteadyTime> at;  // at most kMostFlips; an empty deque takes half a kilobyte
   };
+  struct Progress {
+    std::int64_t generation = 0;
+    SteadyTime since{}, until{};
+    bool is_over = false;
+  };
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
   void forget_unrecorded();
 
@@ -126,6 +143,7 @@ class Memory {
   std::set<ObjectId> gone_;
   bool accounted_ = false;
   std::optional<SteadyTime> deferred_since_;
+  std::optional<Progress> progress_;  // while it isn't ready, and has a deadline
 };
 
 }  // namespace mist::operator_

@@ -11,6 +11,46 @@ using std::chrono::seconds;
 
 const ObjectId kId{"v1", "ConfigMap", "shop", "a"}, kSibling{"v1", "ConfigMap", "shop", "b"};
 
+TEST(Memory, AnInstanceThatIsNotReadyWithinItsDeadlineIsStalled) {
+  Memory memory;
+  const SteadyTime start{seconds(1000)};
+  const Duration deadline = seconds(600);
+  EXPECT_FALSE(memory.is_stalled(1, start, deadline, start));
+  EXPECT_EQ(memory.next(start), start + seconds(600)) << "somebody looks then";
+  EXPECT_FALSE(memory.is_stalled(1, start, deadline, start + seconds(599)));
+  EXPECT_TRUE(memory.is_stalled(1, start, deadline, start + seconds(600)));
+  EXPECT_TRUE(memory.stalled());
+  EXPECT_EQ(memory.next(start + seconds(600)), std::nullopt);
+  // Another wish has its own time; so has it after it was ready.
+  EXPECT_FALSE(memory.is_stalled(2, start, deadline, start + seconds(700)));
+  EXPECT_FALSE(memory.is_stalled(2, start, deadline, start + seconds(1299)));
+  EXPECT_TRUE(memory.is_stalled(2, start, deadline, start + seconds(1300)));
+  memory.not_stalled();
+  EXPECT_FALSE(memory.stalled());
+  EXPECT_FALSE(memory.is_stalled(2, start + seconds(1400), deadline, start + seconds(1400)));
+}
+
+TEST(Memory, AnotherInstanceOfThatNameTakesItsPlaceInMetrics) {
+  Memory memory;
+  ASSERT_TRUE(memory.record("", "u1").ok());
+  memory.counted_reason = "Ready";
+  memory.is_counted_stalled = true;
+  memory.is_stalled(1, SteadyTime{}, seconds(1), SteadyTime{seconds(5)});
+  ASSERT_TRUE(memory.record("", "u2").ok());
+  EXPECT_FALSE(memory.stalled());
+  EXPECT_EQ(memory.counted_reason, "Ready") << "so that it is counted as something else";
+  EXPECT_TRUE(memory.is_counted_stalled);
+}
+
+TEST(Memory, ADeadlineBeganBeforeTheOperatorDid) {
+  Memory memory;
+  const SteadyTime start{seconds(1000)};
+  EXPECT_TRUE(memory.is_stalled(1, start - seconds(700), seconds(600), start));
+  Memory other;
+  EXPECT_FALSE(other.is_stalled(1, start - seconds(500), seconds(600), start));
+  EXPECT_EQ(other.next(start), start + seconds(100));
+}
+
 TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
   Memory memory;
   const reconcile::Recorded planned{.node = "a", .id = kId};

@@ -131,6 +131,16 @@ void Metrics::instance(std::string_view blueprint, std::string_view ns, std::str
   if (counts.empty()) of_blueprint.erase(std::string(ns));
 }
 
+void Metrics::stalled(std::string_view blueprint, std::string_view ns, bool now) {
+  const std::lock_guard lock(mutex_);
+  auto& of_blueprint = stalled_[std::string(blueprint)];
+  std::size_t& count = of_blueprint[std::string(ns)];
+  if (now)
+    ++count;
+  else if (count == 0 || --count == 0)
+    of_blueprint.erase(std::string(ns));
+}
+
 void Metrics::release(std::string_view before, std::string_view now) {
   const std::lock_guard lock(mutex_);
   move(releases_, before, now);
@@ -147,6 +157,7 @@ void Metrics::rejected(const std::string& blueprint, std::optional<bool> now) {
 void Metrics::keeps_no_blueprints() {
   const std::lock_guard lock(mutex_);
   instances_.clear();
+  stalled_.clear();
   rejected_.clear();
 }
 
@@ -229,6 +240,21 @@ void Metrics::add_kept(std::string& out) const {
       for (const auto& [reason, count] : counts) together[reason] += count;
     }
     if (by_namespace.size() > kMostNamespaces) add(blueprint, "", together);
+  }
+  begin(out, "mistletoe_instances_stalled", "gauge",
+        "Instances of blueprints that did not become ready within the deadline of their blueprint");
+  const auto show = [&](const std::string& blueprint, std::string_view ns, std::size_t count) {
+    fmt::format_to(to, "mistletoe_instances_stalled{{blueprint={},namespace={}}} {}\n",
+                   label_value(blueprint), label_value(ns), count);
+  };
+  for (const auto& [blueprint, by_namespace] : stalled_) {
+    std::size_t together = 0;
+    for (const auto& [ns, count] : by_namespace) {
+      if (by_namespace.size() <= kMostNamespaces) show(blueprint, ns, count);
+      together += count;
+    }
+    // A series that ends is no 0 to those who alert on it.
+    if (by_namespace.empty() || by_namespace.size() > kMostNamespaces) show(blueprint, "", together);
   }
   begin(out, "mistletoe_blueprint_rejected", "gauge",
         "1 while the revision of the blueprint in its ConfigMap is rejected");

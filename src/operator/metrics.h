@@ -58,7 +58,9 @@ class Metrics {
   /// An instance has another reason of its condition Ready. Empty: it wasn't there before, or is gone.
   void instance(std::string_view blueprint, std::string_view ns, std::string_view before,
                 std::string_view now);
-  /// The same for a Release.
+  /// An instance is not ready though the deadline of its blueprint is over, or no longer so.
+  void stalled(std::string_view blueprint, std::string_view ns, bool now);
+  /// As instance(), for a Release.
   void release(std::string_view before, std::string_view now);
   /// Whether the revision of a blueprint that its ConfigMap has is rejected; nullopt: it is gone.
   void rejected(const std::string& blueprint, std::optional<bool> now);
@@ -107,10 +109,11 @@ class Metrics {
   std::function<std::uint64_t()> dropped_spans_;
   mutable std::mutex mutex_;  // of what follows; nobody takes another one meanwhile
   std::map<std::string, Controller, std::less<>> controllers_;
-  std::map<std::pair<std::string, int>, std::uint64_t> requests_;   // by method and status
-  std::map<std::string, std::map<std::string, Counts>> instances_;  // by blueprint, namespace, reason
-  std::map<std::string, bool> rejected_;                            // by blueprint
-  Counts releases_;                                                 // by reason
+  std::map<std::pair<std::string, int>, std::uint64_t> requests_;      // by method and status
+  std::map<std::string, std::map<std::string, Counts>> instances_;     // by blueprint, namespace, reason
+  std::map<std::string, std::map<std::string, std::size_t>> stalled_;  // by blueprint, namespace
+  std::map<std::string, bool> rejected_;                               // by blueprint
+  Counts releases_;                                                    // by reason
   std::string host_, lacking_;
 };
 

@@ -101,6 +101,24 @@ TEST(Metrics, CountWhatIsNotReadyByItsReason) {
               Not(::testing::ContainsRegex("mistletoe_(instances|blueprint_rejected|releases)[{]")));
 }
 
+TEST(Metrics, CountStalledInstancesUntilNoneIs) {
+  Metrics metrics("1.2.3");
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("mistletoe_instances_stalled{")));
+  metrics.stalled("app", "shop", true);
+  metrics.stalled("app", "shop", true);
+  metrics.stalled("app", "", true);
+  EXPECT_THAT(metrics.text(),
+              HasSubstr("mistletoe_instances_stalled{blueprint=\"app\",namespace=\"shop\"} 2\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr("mistletoe_instances_stalled{blueprint=\"app\",namespace=\"\"} 1\n"));
+  metrics.stalled("app", "", false);
+  metrics.stalled("app", "shop", false);
+  metrics.stalled("app", "shop", false);
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("namespace=\"shop\"")));
+  EXPECT_THAT(metrics.text(), HasSubstr("mistletoe_instances_stalled{blueprint=\"app\",namespace=\"\"} 0\n"));
+  metrics.keeps_no_blueprints();
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("mistletoe_instances_stalled{")));
+}
+
 TEST(Metrics, DoNotGrowWithNamespaces) {
   Metrics metrics("1.2.3");
   const auto add = [&](std::size_t i) {

@@ -35,7 +35,7 @@ void Notices::of_instance(const Value& instance, const Value& conditions, const 
   // Becoming ready at once is no news: an Event would be one request more for each instance.
   const bool ready = now->string_at("status") == "True" && before != nullptr && !same("status");
   if (failed || ready) tell(instance, failed, reason, now->string_at("message"), context);
-  for (const std::string_view type : {"Oscillating", "RecordComplete"}) {
+  for (const std::string_view type : {"Oscillating", "RecordComplete", "Stalled"}) {
     const Value* const told = condition_in(conditions, type);
     if (told == nullptr || (had != nullptr && condition_in(*had, type) != nullptr)) continue;
     tell(instance, true, type == "Oscillating" ? type : told->string_at("reason"), told->string_at("message"),

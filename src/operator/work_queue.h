@@ -36,16 +36,16 @@ class WorkQueue {
     if (const auto place = places_.find(item);
         place != places_.end() && place->second.is_kept && delay == Duration())
       due = place->second.due;
-    const auto [entry, is_new] = due_.emplace(item, Due{due, ready});
-    entry->second.ready = std::min(entry->second.ready, ready);
-    if (is_new || due < entry->second.at) {
-      if (!is_new) order_.erase({entry->second.at, item});
-      entry->second.at = due;
-      order_.emplace(due, item);
-    }
     ++additions_;
-    ++changes_;
-    wake_.notify_all();
+    enter(item, due, ready);
+  }
+
+  /// It is taken again after that time at the latest, though nothing has happened: that counts as nothing
+  /// added, and as nothing that waits until it is due.
+  void resync(const Item& item, Duration delay) {
+    const SteadyTime due = clock_.steady_now() + std::chrono::duration_cast<SteadyTime::duration>(delay);
+    const std::lock_guard lock(mutex_);
+    enter(item, due, due);
   }
 
   /// The next that is due; nullopt: stopped. Nobody else gets it before succeeded() or failed().
@@ -95,7 +95,12 @@ class WorkQueue {
 
   QueueState state() {
     const std::lock_guard lock(mutex_);
-    return {.depth = due_.size(), .additions = additions_, .retries = retries_, .waits = waits_};
+    const SteadyTime now = clock_.steady_now();
+    const auto later = std::ranges::find_if(order_, [&](const auto& each) { return each.first > now; });
+    return {.depth = static_cast<std::size_t>(std::distance(order_.begin(), later)),
+            .additions = additions_,
+            .retries = retries_,
+            .waits = waits_};
   }
 
   /// Doubles with each failure, from 0.2 s to 5 min.
@@ -126,6 +131,17 @@ class WorkQueue {
 
  private:
   // With the lock.
+  void enter(const Item& item, SteadyTime due, SteadyTime ready) {
+    const auto [entry, is_new] = due_.emplace(item, Due{due, ready});
+    entry->second.ready = std::min(entry->second.ready, ready);
+    if (is_new || due < entry->second.at) {
+      if (!is_new) order_.erase({entry->second.at, item});
+      entry->second.at = due;
+      order_.emplace(due, item);
+    }
+    ++changes_;
+    wake_.notify_all();
+  }
   bool is_slow(const Item& item) const {
     if (slow_until_.empty()) return false;
     const auto until = slow_until_.find(group_of_(item));

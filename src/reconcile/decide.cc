@@ -758,7 +758,7 @@ class Reconciler {
       add(each);
       if (const Recorded* before = recorded_.find(each.id)) add(*before);
     }
-    prune(going_, survivors, uid_, queries_, plan_);
+    prune(going_, survivors, instance_, queries_, plan_);
   }
 
   inline static const std::string kNothing;
@@ -801,7 +801,7 @@ Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& 
   std::vector<Recorded> all = recorded.objects;
   for (Recorded& each : all)
     if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
-  prune(all, {}, instance.string_at({"metadata", "uid"}), queries, plan);
+  prune(all, {}, instance, queries, plan);
   account_for_marked(blueprint, instance, recorded, queries, plan);
   plan.finished = plan.record.objects.empty() && plan.record.unaccounted.empty();
   return plan;

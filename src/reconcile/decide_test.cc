@@ -700,6 +700,57 @@ TEST_F(ReconcileTest, TearsDownInReverseOrderFromTheRecordAlone) {
   EXPECT_TRUE(next().finished);
 }
 
+TEST_F(ReconcileTest, DeletesBeforeItsTurnOnlyWhatAPersonNames) {
+  settle();
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  // Somebody's finalizer holds what came after.
+  objects["b"]["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  objects["b"]["metadata"].set("finalizers", Value::array({"example.com/hold"}));
+  EXPECT_THAT(next().deletes, IsEmpty());
+  EXPECT_EQ(report("a").detail, "waits until what came after it is gone");
+  for (const char* other : {"", "c", " , ", "b"}) {
+    instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, other);
+    EXPECT_THAT(next().deletes, IsEmpty()) << other;
+  }
+  for (const char* named : {"a", "c, a", "*"}) {
+    instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, named);
+    const Plan plan = next();
+    ASSERT_EQ(plan.deletes.size(), 1U) << named;
+    EXPECT_EQ(plan.deletes[0].what.node, "a");
+    EXPECT_EQ(plan.deletes[0].uid, "a") << "that object and no other";
+    EXPECT_FALSE(plan.finished) << "the instance stays until nothing is left";
+  }
+}
+
+TEST_F(ReconcileTest, PrunesBeforeItsTurnOnlyWhatAPersonNames) {
+  settle();
+  // Nothing wants b any more, and it is held; then a isn't wanted either.
+  describe(
+      "kind: {group: example.com, version: v1, kind: App}\nnodes: {c: own}\nalso: [{from: instance, to: c}]");
+  objects["b"]["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  objects["b"]["metadata"].set("finalizers", Value::array({"example.com/hold"}));
+  EXPECT_THAT(next().deletes, IsEmpty());
+  instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, "a");
+  const Plan plan = next();
+  ASSERT_EQ(plan.deletes.size(), 1U);
+  EXPECT_EQ(plan.deletes[0].what.node, "a");
+}
+
+TEST_F(ReconcileTest, AStalledInstanceSaysWhatItWaitsFor) {
+  next();
+  Value status = status_of(last, instance, "2026-01-01T00:00:00Z");
+  const std::size_t before = status.find("conditions")->as_array().size();
+  add_stalled(status, std::chrono::minutes(10), instance, "2026-01-01T00:10:00Z");
+  const Value::Array& conditions = status.find("conditions")->as_array();
+  ASSERT_EQ(conditions.size(), before + 1);
+  EXPECT_EQ(conditions.back().string_at("type"), "Stalled");
+  EXPECT_EQ(conditions.back().string_at("status"), "True");
+  EXPECT_EQ(conditions.back().string_at("reason"), "ProgressDeadlineExceeded");
+  EXPECT_EQ(conditions.back().string_at("lastTransitionTime"), "2026-01-01T00:10:00Z");
+  EXPECT_EQ(conditions.back().string_at("message"),
+            fmt::format("not ready within 10m00s: {}", conditions.front().string_at("message")));
+}
+
 // An object was to go back to a former state, and the write that takes the later one's values from it was
 // refused.
 TEST_F(ReconcileTest, TearsDownObjectsThatCameAfterEachOther) {

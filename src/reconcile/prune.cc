@@ -1,5 +1,6 @@
 #include "reconcile/prune.h"
 
+#include <algorithm>
 #include <map>
 
 #include "apply/wait/readiness.h"
@@ -70,10 +71,21 @@ std::set<std::string> needed_by(const std::vector<Left>& left) {
   return needed;
 }
 
+// Whether a person lets the objects of that node go before their turn.
+bool goes_out_of_order(const Value& instance, std::string_view node) {
+  const std::vector<std::string_view> told =
+      split(instance.string_at({"metadata", "annotations", kOutOfOrderAnnotation}), ',');
+  return std::ranges::any_of(told, [&](std::string_view each) {
+    const std::string_view name = trim(each);
+    return name == "*" || (!name.empty() && name == node);
+  });
+}
+
 void decide_one(const Left& left, const std::set<std::string>& needed, const Survivors& survivors,
-                const Queries& queries, Plan& plan) {
+                const Value& instance, const Queries& queries, Plan& plan) {
   const Recorded& entry = *left.entry;
   const Observation& observed = left.observed;
+  const bool is_free = goes_out_of_order(instance, entry.node);
   NodeReport report{entry.node, NodeState::Deleting, {}, entry.id};
   plan.record.objects.push_back(entry);
   if (!observed.there()) {
@@ -84,9 +96,9 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
       plan.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
     report.detail = is_release(entry.id) ? why_not_uninstalled(observed.object, queries)
                                          : apply::why_terminating(observed.object);
-  } else if (needed.contains(entry.node)) {
+  } else if (!is_free && needed.contains(entry.node)) {
     report.detail = "waits until what came after it is gone";
-  } else if (survivors.used.contains(text_of_key(entry.id.text()))) {
+  } else if (!is_free && survivors.used.contains(text_of_key(entry.id.text()))) {
     report.detail = "waits until what has its values is written without them";
   } else if (entry.policy == Policy::Orphan) {
     plan.releases.push_back({Release::What::LiveOwner, entry.node, entry.id, observed.object});
@@ -98,8 +110,9 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
 
 }  // namespace
 
-void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
+void prune(const std::vector<Recorded>& going, const Survivors& survivors, const Value& instance,
            const Queries& queries, Plan& plan) {
+  const std::string_view uid = instance.string_at({"metadata", "uid"});
   std::vector<Left> left;
   for (const Recorded& each : going) {
     Observation observed = queries.observe(each.id, true);
@@ -117,7 +130,7 @@ void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::
     left.push_back({&each, std::move(observed)});
   }
   const std::set<std::string> needed = needed_by(left);
-  for (const Left& each : left) decide_one(each, needed, survivors, queries, plan);
+  for (const Left& each : left) decide_one(each, needed, survivors, instance, queries, plan);
 }
 
 }  // namespace mist::reconcile

@@ -1,7 +1,8 @@
 #pragma once
 // Which of the objects that nothing wants any more are deleted now. Node by node, from the record alone: an
 // object goes after everything that came after it is gone, and after everything that has its values has been
-// written without them. Pure; any thread.
+// written without them; unless a person says by kOutOfOrderAnnotation of the instance that it needn't wait.
+// Pure; any thread.
 
 #include <set>
 #include <string>
@@ -18,7 +19,7 @@ struct Survivors {
 };
 
 /// Adds to `plan` what becomes of `going`: deletes and releases, reports, and what stays in the record.
-void prune(const std::vector<Recorded>& going, const Survivors& survivors, std::string_view uid,
+void prune(const std::vector<Recorded>& going, const Survivors& survivors, const Value& instance,
            const Queries& queries, Plan& plan);
 
 }  // namespace mist::reconcile

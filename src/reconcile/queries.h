@@ -27,6 +27,9 @@ using apply::kInstanceLabel;
 using apply::kHashAnnotation;
 /// On instances, by people: nothing is done for the instance while it is "true".
 inline constexpr std::string_view kSuspendAnnotation = "mistletoe.dev/suspend";
+/// On instances, by people: the names of nodes, with commas between them, or "*" for all, whose objects are
+/// deleted although what came after them is still there.
+inline constexpr std::string_view kOutOfOrderAnnotation = "mistletoe.dev/delete-out-of-order";
 
 struct Observation {
   enum class State : std::uint8_t {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apimachinery/conditions.h"
+#include "base/duration.h"
 #include "base/some_of.h"
 #include "base/text.h"
 #include "reconcile/lost_record.h"
@@ -171,6 +172,17 @@ Value status_of(const Plan& plan, const Value& instance, const std::string& now)
   Value status = Value::object({{"conditions", Value(std::move(conditions))}});
   for (const Value::Member& each : plan.status.as_object()) status.set(each.key, each.value);
   return status;
+}
+
+void add_stalled(Value& status, Duration deadline, const Value& instance, const std::string& now) {
+  Value::Array& conditions = status.find("conditions")->as_array();
+  const auto ready =
+      std::ranges::find_if(conditions, [](const Value& each) { return each.string_at("type") == "Ready"; });
+  const std::string why =
+      ready == conditions.end() ? std::string() : fmt::format(": {}", ready->string_at("message"));
+  conditions.push_back(condition("Stalled", "True", "ProgressDeadlineExceeded",
+                                 fmt::format("not ready within {}{}", format_elapsed(deadline), why),
+                                 instance, now));
 }
 
 Value status_before(const blueprint::Blueprint& blueprint, const Value& instance) {

@@ -20,9 +20,13 @@ Value condition(std::string_view type, std::string_view status, std::string_view
 /// The status of an instance. Conditions: Ready always; SpecValid if the spec has a contract; StatusValid
 /// while nodes give it what its contract refuses; SourcesAnswer while HTTP nodes of it fail; RecordComplete
 /// while objects are left of which its record told that was lost; Oscillating while a node comes and goes too
-/// often. Beside them, what nodes write. `now`: RFC 3339, for conditions that
+/// often. Stalled is add_stalled()'s. Beside them, what nodes write. `now`: RFC 3339, for conditions that
 /// change.
 Value status_of(const Plan& plan, const Value& instance, const std::string& now);
+
+/// Adds to a status of status_of() that its instance is not ready though `deadline` is over: the condition
+/// Stalled. While there is time left there is none. `now`: as there.
+void add_stalled(Value& status, Duration deadline, const Value& instance, const std::string& now);
 
 /// The values of nodes that the instance's status has.
 Value status_before(const blueprint::Blueprint& blueprint, const Value& instance);
