@@ -71,10 +71,36 @@ std::string node_line(const InstanceGraph& graph, graph::Node node, bool color) 
   return line;
 }
 
+// Null: they aren't known.
+const std::vector<action::ObjectStatus>* release_objects(const InstanceGraph& graph, graph::Node node) {
+  if (node >= graph.release_objects.size() || !graph.release_objects[node]) return nullptr;
+  return &*graph.release_objects[node];
+}
+
 // Where its objects are shown.
 std::string objects_of(const InstanceGraph& graph, graph::Node node) {
   const auto& [ns, name] = *graph.releases[node];
-  return "its objects: " + release::command_text("status", {ns, name, graph.cluster_words});
+  return fmt::format("{}: {}", release_objects(graph, node) == nullptr ? "its objects" : "more of these",
+                     release::command_text("status", {ns, name, graph.cluster_words}));
+}
+
+std::string object_line(const action::ObjectStatus& object) {
+  return fmt::format("{}: {}{}{}", object.key.display(), object.hook ? "hook, " : "",
+                     object.retained ? "retained" : action::to_string(object.health),
+                     object.detail.empty() ? "" : ": " + object.detail);
+}
+
+// Null: of another node, or not known.
+Value release_objects_value(const InstanceGraph& graph, graph::Node node) {
+  const std::vector<action::ObjectStatus>* const objects = release_objects(graph, node);
+  if (objects == nullptr) return {};
+  Value::Array all;
+  for (const action::ObjectStatus& each : *objects)
+    all.push_back(identity_value(each.key, {{"health", action::to_string(each.health)},
+                                            {"detail", text_or_null(each.detail)},
+                                            {"retained", each.retained},
+                                            {"hook", each.hook}}));
+  return Value(std::move(all));
 }
 
 Value release_name_value(const std::optional<std::pair<std::string, std::string>>& release) {
@@ -88,6 +114,8 @@ std::vector<std::string> node_details(const InstanceGraph& graph, graph::Node no
   if (report->state == NodeState::NotWanted) return action::reasons(graph, node);
   std::vector<std::string> details;
   if (!report->detail.empty()) details.push_back(report->detail);
+  if (const std::vector<action::ObjectStatus>* const objects = release_objects(graph, node))
+    for (const action::ObjectStatus& each : *objects) details.push_back(object_line(each));
   if (graph.releases[node]) details.push_back(objects_of(graph, node));
   return details;
 }
@@ -145,7 +173,8 @@ Value node_value(const InstanceGraph& graph, graph::Node node) {
                         {"state", report == nullptr ? Value() : Value(word(report->state))},
                         {"why", report == nullptr ? Value() : text_or_null(report->detail)},
                         {"objects", Value(std::move(objects))},
-                        {"release", release_name_value(graph.releases[node])}});
+                        {"release", release_name_value(graph.releases[node])},
+                        {"releaseObjects", release_objects_value(graph, node)}});
 }
 
 std::string of_blueprint(const InstanceGraph& graph) {

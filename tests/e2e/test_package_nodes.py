@@ -6,7 +6,7 @@ import signal
 import time
 
 from harness import check, config_map, contains, equal, test, workload
-from test_blueprint_commands import valid
+from test_blueprint_commands import grant, valid
 from test_demo import ROOT, git_registry
 from test_operator import Operator, quiet, writes
 from test_release_resource import GROUP as RELEASES
@@ -149,7 +149,11 @@ def a_chart_is_a_node_of_a_blueprint(t):
     valid(graph, json.loads((ROOT / "schemas/cli/blueprint-status.schema.json").read_text()))
     node = next(n for n in graph["nodes"] if n["name"] == "cache")
     equal((node["type"], node["state"], node["release"]), ("package", "Ready", {"namespace": t.ns, "name": "web-cache"}))
-    contains(t.run("blueprint", "status", f"site.{t.ns}.example.com/web").out, f"mistctl status web-cache -n {t.ns}")
+    equal({(each["kind"], each["name"], each["health"]) for each in node["releaseObjects"]},
+          {("Deployment", "web-cache", "ready"), ("Service", "web-cache", "ready")}, "the objects of the chart")
+    equal([n["releaseObjects"] for n in graph["nodes"] if n["type"] != "package"], [None] * (len(graph["nodes"]) - 1), "of other nodes")
+    contains(t.run("blueprint", "status", f"site.{t.ns}.example.com/web").out, f"mistctl status web-cache -n {t.ns}",
+             f"Deployment {t.ns}/web-cache: ready", f"Service {t.ns}/web-cache: ready")
     contains(t.run("blueprint", "why", "release.mistletoe.dev/web-cache").out, "made by the node cache", "Ready",
              f"mistctl status web-cache -n {t.ns}")
     contains(t.run("blueprint", "why", "service/web-cache").out, "looked at by the node address",
@@ -297,6 +301,45 @@ def role(t, ns, name, rules, account_ns):
     t.kube.create("RoleBinding", ns, {
         "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": account_ns}]})
+
+
+@test
+def rbac_prints_what_the_packages_of_nodes_need(t):
+    serve(t)
+    registry(t)
+    kind(t)
+    publish(t, "app", "1.0.0", config_map("app", {"a": "1"}),
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "app"}})
+    text = blueprint(t, account="worker", more=f'labels = {{ e2e = "{t.ns}" }}')
+    t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "worker"}})
+    instance = t.file("site.yaml", json.dumps({
+        "apiVersion": f"{t.ns}.example.com/v1", "kind": "Site", "metadata": {"name": "web", "namespace": t.ns},
+        "spec": {"package": "team/app:1.0.0"}}))
+    printed = t.run("blueprint", "rbac", t.files("site", {"blueprint.ncl": text}), "-n", t.ns, "--run-as", "worker", "--packages",
+                    "--instance", instance, "-o", "json").json
+    valid(printed, json.loads((ROOT / "schemas/cli/blueprint-rbac.schema.json").read_text()))
+    equal(printed["packages"], [], "nodes whose packages' rights aren't printed")
+    of_package = [each for each in printed["manifests"] if each["metadata"]["name"] == "mistletoe-release-web-base"]
+    equal([each["kind"] for each in of_package], ["Role", "RoleBinding"], "the roles of the Release")
+    equal([rule["resources"] for rule in of_package[0]["rules"]], [["secrets"], ["configmaps"], ["serviceaccounts"]], "what it may write")
+    grant(t, printed["manifests"])
+    # That is enough to install, change and uninstall it.
+    operator = Operator(t, "--releases", "own", "--release-selector", f"e2e={t.ns}")
+    mark = t.mark()
+    make(t, package="team/app:1.0.0")
+    wait_ready(t)
+    publish(t, "app", "1.1.0", config_map("app", {"a": "2"}))
+    change(t, package="team/app:1.1.0")
+    wait_ready(t)
+    t.kube.wait("it is upgraded", lambda: t.kube.get("ConfigMap", t.ns, "app")["data"] == {"a": "2"})
+    check(t.kube.get("ServiceAccount", t.ns, "app") is None, "what the new version doesn't have is gone")
+    remove(t)
+    check(t.kube.get("ConfigMap", t.ns, "app") is None, "it is uninstalled")
+    user = f"system:serviceaccount:{t.ns}:worker"
+    asked = [each for each in t.requests(mark) if each.on_behalf_of == user]
+    equal([each for each in asked if each.code == 403 and each.writes], [], "writes that it wasn't allowed")
+    check([each for each in asked if each.uri.split("?")[0].endswith("/configmaps/app")], "the account made it")
+    equal(operator.stop(), 0, "exit code")
 
 
 @test

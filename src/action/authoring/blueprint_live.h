@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "action/query/status.h"
 #include "blueprint/evaluator.h"
 #include "graph/also.h"
 #include "kube/client.h"
@@ -57,6 +58,8 @@ struct InstanceGraph {
       {};  ///< of each node, whether it is wanted or not, as far as they are known
   /// Of each package node: namespace and name of the release that its Release is about, if it is known.
   std::vector<std::optional<std::pair<std::string, std::string>>> releases = {};
+  /// Of each package node whose release is there, its objects; see add_release_objects().
+  std::vector<std::optional<std::vector<ObjectStatus>>> release_objects = {};
   std::string cluster_words = {};  ///< release::ReleaseId::cluster_words, for hints
   std::vector<graph::Node> unnamed =
       {};  ///< whose objects aren't known: their names depend on missing values

@@ -99,6 +99,7 @@ Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
 // By node.
 struct Example {
   NodeKinds kinds;
+  std::map<std::string, Value> made;  // of package nodes: the last Release
   std::map<std::string, RoleRefs> roles;
 };
 
@@ -112,6 +113,7 @@ Result<Example> example_of(const blueprint::Blueprint& blueprint, blueprint::Eva
     if (!made.ok()) return made;
     add_kinds(*made, found.kinds[node]);
     add_roles(*made, found.roles[node]);
+    if (made->string_at("kind") == reconcile::kReleaseKind) found.made[node] = *made;
     return made;
   };
   MIST_TRY_VOID(reconcile::play(blueprint, scenario, std::move(functions)));
@@ -233,7 +235,45 @@ Status add_proxy_rules(const blueprint::Blueprint& blueprint, blueprint::Evaluat
   return {};
 }
 
+// By namespace; "": in none.
+using Places = std::map<std::string, std::set<GroupKind>>;
+
+Value::Array package_rules(const std::set<GroupKind>& kinds, bool has_record) {
+  const std::vector<std::string> all{"get", "list", "watch", "create", "patch", "delete"};
+  Value::Array rules;
+  if (has_record) rules.push_back(rule("", "secrets", all));
+  for (const GroupKind& kind : kinds)
+    if (!(has_record && kind == apimachinery::kSecret))
+      rules.push_back(rule(kind.group, reconcile::usual_resource(kind.kind), all));
+  return rules;
+}
+
 }  // namespace
+
+std::vector<Value> release_rights(const PackageRelease& made, const std::vector<Value>& objects,
+                                  const OperatorAccount& account) {
+  const std::string home(made.release.string_at({"metadata", "namespace"}));
+  const auto [place, name] = reconcile::release_named_by(made.release);
+  std::string worker(made.release.string_at({"spec", "serviceAccountName"}));
+  // Accounts are never taken to another namespace.
+  if (worker.empty() && home == account.ns) worker = account.run_as.empty() ? account.name : account.run_as;
+  if (worker.empty()) return {};
+  Places places;
+  places[place];  // the record, whatever is rendered
+  for (const Value& each : objects) {
+    const GroupKind kind = reconcile::id_of(each).gvk().group_kind();
+    const std::string ns(each.string_at({"metadata", "namespace"}));
+    places[apimachinery::is_cluster_scoped(kind) ? "" : ns.empty() ? place : ns].insert(kind);
+  }
+  std::vector<Value> manifests;
+  for (const auto& [ns, kinds] : places) {
+    const std::string of = fmt::format("mistletoe-release-{}{}", ns.empty() ? home + "-" : "", name);
+    const Value one = role(ns.empty() ? "ClusterRole" : "Role", of, ns, package_rules(kinds, ns == place));
+    manifests.push_back(one);
+    manifests.push_back(binding(one, worker, home));
+  }
+  return manifests;
+}
 
 Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const BlueprintSource& source,
                                          const std::optional<reconcile::Scenario>& scenario,
@@ -252,6 +292,9 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
   }
   for (const blueprint::Node& node : blueprint.nodes()) {
     if (node.type == NodeType::Package) rights.packages.push_back(node.name);
+    if (const auto made = examples.made.find(node.name);
+        node.type == NodeType::Package && made != examples.made.end())
+      rights.releases.push_back({node.name, made->second});
     if (node.type == NodeType::Value || node.type == NodeType::Http || kinds.contains(node.name)) continue;
     const auto example = examples.kinds.find(node.name);
     if (example == examples.kinds.end()) {

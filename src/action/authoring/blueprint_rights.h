@@ -8,6 +8,12 @@
 
 namespace mist::action {
 
+/// A Release that a package node makes for the example.
+struct PackageRelease {
+  std::string node;
+  encoding::Value release;
+};
+
 struct BlueprintRights {
   /// Role, RoleBinding, ClusterRole, ClusterRoleBinding; for an operator with `--watch-namespace` Roles and
   /// RoleBindings only.
@@ -21,6 +27,7 @@ struct BlueprintRights {
   std::vector<std::string> giving = {};
   /// Package nodes: what their packages make takes rights of its own.
   std::vector<std::string> packages = {};
+  std::vector<PackageRelease> releases = {};
   /// With `--watch-namespace`: nodes whose objects are in no namespace, which such an operator refuses.
   std::vector<std::string> outside = {};
   /// With `--watch-namespace`: the CRD that the blueprint wants the operator to apply; empty: none.
@@ -41,5 +48,12 @@ struct OperatorAccount {
 Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const BlueprintSource& source,
                                          const std::optional<reconcile::Scenario>& scenario,
                                          const OperatorAccount& account, const Context& context);
+
+/// The roles that the account of a Release needs to install, upgrade and uninstall a package that renders
+/// these objects, with bindings. `account`: as whom it acts where it names no ServiceAccount; it must be in
+/// the namespace of the Release, or there is none: empty then.
+std::vector<encoding::Value> release_rights(const PackageRelease& made,
+                                            const std::vector<encoding::Value>& objects,
+                                            const OperatorAccount& account);
 
 }  // namespace mist::action

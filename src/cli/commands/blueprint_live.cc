@@ -1,6 +1,7 @@
 // mistctl blueprint status, why.
 
 #include "action/authoring/blueprint_live.h"
+#include "action/authoring/release_objects.h"
 #include "cli/cluster.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
@@ -58,6 +59,8 @@ Result<ExitCode> run_status(const Invocation& invocation, Machine& machine) {
            action::instance_graph(*opened.client, opened.blueprints, named,
                                   opened.client->default_namespace(), machine.context));
   graph.cluster_words = cluster_words(invocation);
+  const action::Environment environment{*opened.client, machine.clock, machine.random, *machine.events, {}};
+  MIST_TRY_VOID(action::add_release_objects(environment, graph, machine.context));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table)
     print_value(machine, format, view::instance_graph_value(graph));
   else

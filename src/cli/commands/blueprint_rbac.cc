@@ -1,12 +1,19 @@
 // mistctl blueprint rbac.
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "action/authoring/blueprint_rights.h"
 #include "base/text.h"
 #include "cli/blueprint_flags.h"
 #include "cli/commands.h"
+#include "cli/offline.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
+#include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "reconcile/release_node.h"
 
 namespace mist::cli {
 namespace {
@@ -26,6 +33,10 @@ constexpr Flag kFlags[] = {
      .value = "NAME",
      .help =
          "The ServiceAccount that does the blueprint's work, where its ConfigMap's annotation names none"},
+    {.name = "packages",
+     .help =
+         "Fetch and render the packages of package nodes, as the example has them, and print the roles of "
+         "their Releases' accounts too"},
     {.name = "watch-namespace",
      .type = FlagType::Texts,
      .value = "NS",
@@ -44,6 +55,8 @@ constexpr Example kExamples[] = {
     {"mistctl blueprint rbac ./app -n mistletoe", "The permissions that the operator needs for it"},
     {"mistctl blueprint rbac ./app --instance ./app/instance.yaml",
      "Kinds that depend on values as this instance has them"},
+    {"mistctl blueprint rbac ./app -n mistletoe --packages --instance ./app/instance.yaml",
+     "With what its packages make for this instance"},
     {"mistctl blueprint rbac ./app -n mistletoe --watch-namespace shop",
      "Roles for an operator that works in one namespace only"},
     {"mistctl blueprint rbac ./app -n mistletoe --run-as app", "The work is done by an account of its own"},
@@ -62,7 +75,9 @@ std::string comments(const action::BlueprintRights& rights) {
       "rights that it doesn't have: allow it those, or the verbs escalate and bind on these roles",
       rights.giving);
   say("objects that the packages of these nodes make need rights of their own: the ServiceAccount of their "
-      "Releases needs what mistctl needs for the same package (docs/rbac.md)",
+      "Releases needs what mistctl needs for the same package (docs/rbac.md); --packages with an example "
+      "prints "
+      "these where that account is known",
       rights.packages);
   say("not complete: objects of these nodes are in no namespace, and an operator with --watch-namespace "
       "refuses them",
@@ -75,6 +90,49 @@ std::string comments(const action::BlueprintRights& rights) {
   return text;
 }
 
+// The objects of the package that a Release asks for, with the values that it has itself.
+Result<std::vector<encoding::Value>> objects_of(const action::PackageRelease& made,
+                                                const Invocation& invocation, Machine& machine) {
+  const auto spec = [&](std::string_view field) { return made.release.string_at({"spec", field}); };
+  OfflineRender render;
+  const auto [ns, name] = reconcile::release_named_by(made.release);
+  render.release.id = {ns, name};
+  // Kinds don't depend on what a package draws.
+  std::array<std::byte, 32> seed{};
+  machine.random.fill(seed);
+  render.release.fixed = {
+      .seed = SecretString(std::string(reinterpret_cast<const char*>(seed.data()), seed.size())),
+      .frozen_clock = format_time(machine.clock.now())};
+  if (const encoding::Value* const values = made.release.at_path({"spec", "values"}))
+    render.inputs.push_back({.flag = package::ValuesFlag::File,
+                             .text = fmt::format("the values of node {}", made.node),
+                             .content = encoding::to_json(*values)});
+  MIST_TRY(package::Source source,
+           fetch_package(invocation, machine, spec("package"), std::string(spec("engine"))));
+  render.source = std::make_shared<const package::Source>(std::move(source));
+  MIST_TRY(render.renderer, open_renderer(invocation, machine));
+  MIST_TRY(const render::RenderedRelease rendered, render_offline(machine, std::move(render)));
+  std::vector<encoding::Value> objects;
+  objects.reserve(rendered.objects.size());
+  for (const apimachinery::RenderedObject& each : rendered.objects) objects.push_back(each.object.value());
+  return objects;
+}
+
+// Adds the roles of the accounts of package nodes' Releases; those nodes are no longer left out.
+Status add_packages(action::BlueprintRights& rights, const action::OperatorAccount& account,
+                    const Invocation& invocation, Machine& machine) {
+  for (const action::PackageRelease& each : rights.releases) {
+    MIST_TRY(const std::vector<encoding::Value> objects,
+             objects_of(each, invocation, machine)
+                 .in(fmt::format("while the package of node {} was rendered", each.node)));
+    std::vector<encoding::Value> manifests = action::release_rights(each, objects, account);
+    if (manifests.empty()) continue;
+    std::ranges::move(manifests, std::back_inserter(rights.manifests));
+    std::erase(rights.packages, each.node);
+  }
+  return {};
+}
+
 Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const action::BlueprintSource source, blueprint_source(invocation, machine));
   MIST_TRY(const std::optional<reconcile::Scenario> scenario, scenario_of(invocation, machine));
@@ -83,13 +141,13 @@ Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
   if (ns.empty()) ns = "default";
   std::string run_as = invocation.text("run-as");
   if (run_as.empty()) run_as = source.service_account;
-  MIST_TRY(const action::BlueprintRights rights,
-           action::blueprint_rights(*renderer, source, scenario,
-                                    {.name = invocation.text("service-account"),
-                                     .ns = ns,
-                                     .run_as = run_as,
-                                     .watched = invocation.texts("watch-namespace")},
-                                    machine.context));
+  const action::OperatorAccount account{.name = invocation.text("service-account"),
+                                        .ns = ns,
+                                        .run_as = run_as,
+                                        .watched = invocation.texts("watch-namespace")};
+  MIST_TRY(action::BlueprintRights rights,
+           action::blueprint_rights(*renderer, source, scenario, account, machine.context));
+  if (invocation.enabled("packages")) MIST_TRY_VOID(add_packages(rights, account, invocation, machine));
   if (invocation.text("output") == "json")
     print_value(
         machine, OutputFormat::Json,
