@@ -410,8 +410,10 @@ Status Controller::run(const Context& context) { return state_->run(context); }
 
 std::string Controller::why_not_kept(const Scope& scope, const Value& release) {
   if (!scope.namespaces.has(release.string_at({"metadata", "namespace"})))
-    return fmt::format("this operator looks only at Releases of {} (--releases, --watch-namespace)",
-                       scope.namespaces.display());
+    return fmt::format(
+        "this operator looks only at Releases of {}: start it with --releases all, and, where it has "
+        "--watch-namespace, with that namespace too",
+        scope.namespaces.display());
   if (apimachinery::selects(scope.selector, release)) return {};
   return fmt::format(
       "this operator looks only at Releases whose labels match {} (--release-selector), and "

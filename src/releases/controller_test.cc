@@ -94,6 +94,21 @@ class ControllerTest : public ::testing::Test {
                          4};
 };
 
+TEST(ControllerScope, TellsWhichReleasesItIsNotFor) {
+  const auto in = [](std::string_view ns) {
+    return Value::object({{"metadata", Value::object({{"name", "web"}, {"namespace", ns}})}});
+  };
+  const Controller::Scope everywhere;
+  EXPECT_EQ(Controller::why_not_kept(everywhere, in("bank")), "");
+  Controller::Scope some;
+  some.namespaces = operator_::WatchedNamespaces({"shop", "blog"});
+  EXPECT_EQ(Controller::why_not_kept(some, in("shop")), "");
+  EXPECT_EQ(
+      Controller::why_not_kept(some, in("bank")),
+      "this operator looks only at Releases of namespaces blog, shop: start it with --releases all, and, "
+      "where it has --watch-namespace, with that namespace too");
+}
+
 // Another look would try again what it tried, without knowing that it failed.
 TEST_F(ControllerTest, AStatusThatCouldNotBeWrittenIsWrittenWithoutAnotherLook) {
   put("web");
