@@ -7,6 +7,7 @@
 #include "apimachinery/conditions.h"
 #include "base/text.h"
 #include "reconcile/lost_record.h"
+#include "reconcile/member_order.h"
 #include "reconcile/node_kinds.h"
 #include "reconcile/ownership.h"
 #include "reconcile/prune.h"
@@ -78,9 +79,10 @@ class Reconciler {
   const blueprint::Node& told(graph::Node node) const { return blueprint_.nodes()[node]; }
 
   void report(graph::Node node, NodeState state, std::string detail = {}) {
-    // Of several objects the first that isn't ready speaks.
+    // Of several objects the first that isn't ready speaks, or one that is written while that waits.
     NodeReport& report = reports_[node];
-    if (report.state != NodeState::NotWanted && report.state != NodeState::Ready) return;
+    const bool is_written = state == NodeState::Changing && report.state == NodeState::Waiting;
+    if (report.state != NodeState::NotWanted && report.state != NodeState::Ready && !is_written) return;
     report.state = state;
     report.detail = std::move(detail);
   }
@@ -295,6 +297,10 @@ class Reconciler {
         survey_.latched(node, member) ? survey_.of(node).repair_gate : survey_.of(node).gate;
     if (observed.absent()) {
       if (!gate.empty()) return report(node, NodeState::Waiting, gate);
+      if (const std::string why = waits_in_node(survey_.of(node), member); !why.empty()) {
+        if (const Recorded* const before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
+        return report(node, NodeState::Waiting, why);
+      }
       return write(node, member);
     }
     if (!member.ours) {

@@ -882,6 +882,53 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
   }
 }
 
+// The objects of one node: an order as in a release.
+class ListNodeTest : public ReconcileTest {
+ protected:
+  std::vector<std::string> names_written() {
+    Queries many = queries();
+    many.make = [this](const std::string&, const Value&) -> Result<Value> { return made; };
+    last = decide(blueprint, instance, record, many);
+    std::vector<std::string> names;
+    for (const Apply& each : last.applies) names.push_back(each.id.name);
+    std::ranges::sort(names);
+    carry_out(last);
+    return names;
+  }
+
+  Value made = yaml(R"([
+  {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop},
+   spec: {template: {spec: {serviceAccountName: runner, containers: [{name: a, envFrom: [{configMapRef: {name: settings}}]}]}}}},
+  {apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: shop}},
+  {apiVersion: v1, kind: ServiceAccount, metadata: {name: runner, namespace: shop}},
+  {apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: shop}}])");
+};
+
+TEST_F(ListNodeTest, CreatesWhatOthersReferToFirst) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, also: [{from: instance, to: "
+      "a}]}");
+  EXPECT_THAT(names_written(), ElementsAre("other", "runner", "settings"));
+  EXPECT_EQ(report("a").state, NodeState::Changing);
+  EXPECT_EQ(last.record.objects.size(), 4U) << "all are recorded together";
+  EXPECT_THAT(names_written(), ElementsAre("web"));
+  EXPECT_THAT(names_written(), IsEmpty());
+  // A repair of what is there waits for nothing.
+  objects.erase("settings");
+  objects["web"]["spec"]["template"]["spec"].set("serviceAccountName", "default");
+  EXPECT_THAT(names_written(), ElementsAre("settings", "web"));
+}
+
+TEST_F(ListNodeTest, WaitsForWhatComesFirstAndSaysSo) {
+  describe(
+      "{kind: {group: example.com, version: v1, kind: App}, nodes: {a: own}, also: [{from: instance, to: "
+      "a}]}");
+  names_written();
+  objects["runner"]["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  EXPECT_THAT(names_written(), IsEmpty());
+  EXPECT_THAT(report("a").detail, HasSubstr("ServiceAccount shop/runner"));
+}
+
 // A node between two states of an object, whose input alone changes.
 class BetweenStatesTest : public ReconcileTest {
  protected:

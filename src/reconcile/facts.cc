@@ -8,6 +8,7 @@
 #include "crypto/digest.h"
 #include "encoding/json.h"
 #include "reconcile/list_selector.h"
+#include "reconcile/member_order.h"
 #include "reconcile/ownership.h"
 #include "reconcile/release_node.h"
 
@@ -468,6 +469,9 @@ void Survey::observe(graph::Node node, Facts& facts) {
     member.ours = is_instances(member.observed.object, uid_);
     member.dirty = told.keeps_objects() && member.ours && is_dirty(member);
   }
+  if (facts.members.size() > 1 && told.keeps_objects() &&
+      std::ranges::any_of(facts.members, [](const Member& each) { return each.observed.absent(); }))
+    facts.order = order_of_members(facts.members);
 }
 
 void Survey::take_live(graph::Node node, Facts& facts) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "apply/fields/difference.h"
+#include "apply/order/order.h"
 #include "reconcile/queries.h"
 
 namespace mist::reconcile {
@@ -32,6 +33,12 @@ struct Member {
   bool shows_input(const Value& object) const {
     return object.string_at({"metadata", "annotations", kHashAnnotation}) == hash;
   }
+};
+
+/// Another member of the node that comes before one, and what it has to be then.
+struct Earlier {
+  std::size_t member = 0;
+  apply::EdgePredicate predicate = apply::EdgePredicate::Present;
 };
 
 /// Of a reason that goes into the status of the instance, which has no room for more.
@@ -64,6 +71,8 @@ struct Facts {
   std::string repair_gate;     ///< why not even the same may be written again
   /// The node before it because of which it isn't made, or nothing new may be written.
   std::optional<graph::Node> waits_on = {};
+  /// Of a node with several objects of which some aren't there: what comes before each (member_order.h).
+  std::vector<std::vector<Earlier>> order = {};
   HttpAnswer answer = {};  ///< of an HTTP node
 
   /// Whether what it is, or a value that it needs, can't be read now and may be there.
