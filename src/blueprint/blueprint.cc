@@ -194,7 +194,12 @@ void Blueprint::read_nodes(const Value& description, std::vector<Error>& faults)
                       .adopt = told.is_true_at("adopt"),
                       .force = told.is_true_at("force"),
                       .replace = told.is_true_at("replace"),
-                      .contract = told.is_true_at("contract")});
+                      .contract = told.is_true_at("contract"),
+                      .at_teardown = told.is_true_at("teardown")});
+    if (nodes_.back().at_teardown && type->type != NodeType::Act)
+      faults.push_back(error(ErrorKind::Invalid,
+                             "the node {} has teardown, and only an act can run when the instance is deleted",
+                             member.key));
   }
   std::ranges::sort(nodes_, {}, &Node::name);
   read_evidence(*nodes, faults);
@@ -398,6 +403,13 @@ Result<SequenceEdge> Blueprint::read_sequence_edge(const Value& each) const {
   MIST_TRY(edge.to, node(each.string_at("to"), "a Sequence edge"));
   if (edge.from == edge.to)
     return error(ErrorKind::Invalid, "the node {} can't come before itself", name_of(edge.from));
+  if (nodes_[edge.from].at_teardown && !nodes_[edge.to].at_teardown)
+    return error(ErrorKind::Invalid,
+                 "the Sequence edge from {} to {}: {} runs when the instance is deleted, when nothing is "
+                 "written "
+                 "any more",
+                 name_of(edge.from), name_of(edge.to), name_of(edge.from))
+        .with_hint("turn the edge round: an act with teardown runs before what it comes after is deleted");
   const NodeType source = nodes_[edge.from].type;
   const auto until = std::ranges::find(kConditions, each.string_at("until"), &ConditionWord::word);
   edge.until = until == kConditions.end() ? usual_condition(source) : until->condition;

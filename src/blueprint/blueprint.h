@@ -58,6 +58,8 @@ struct Node {
   bool force = false;     ///< takes back fields that other managers set
   bool replace = false;   ///< deletes and recreates what can't be changed in place
   bool contract = false;  ///< its own contract decides whether it is ready
+  /// Of an act: it runs while the instance is being deleted, before what it comes after is deleted.
+  bool at_teardown = false;
   /// Of a state node: the value node that says whether this state was reached.
   std::optional<graph::Node> evidence = {};
   std::vector<Extraction> status = {};  ///< for the status of the instance

@@ -50,6 +50,22 @@ TEST(Blueprint, APackageIsKeptAndReadyBeforeWhatComesAfterIt) {
   EXPECT_EQ(word(package.type), "package");
 }
 
+TEST(Blueprint, OnlyActsRunAtTeardownAndNothingElseComesAfterThem) {
+  const auto refused = [](std::string_view nodes, std::string_view sequence) {
+    const auto blueprint = Blueprint::parse(
+        yaml(fmt::format("kind: {{group: example.com, version: v1, kind: App}}\nnodes: {}\n"
+                         "also: [{{from: instance, to: a}}, {{from: instance, to: b}}]\nsequence: {}",
+                         nodes, sequence)));
+    return blueprint.ok() ? std::string() : blueprint.error().to_line();
+  };
+  EXPECT_EQ(refused("{a: own, b: {type: act, teardown: true}}", "[{from: a, to: b}]"), "");
+  EXPECT_EQ(refused("{a: {type: act, teardown: true}, b: {type: act, teardown: true}}", "[{from: a, to: b}]"),
+            "");
+  EXPECT_THAT(refused("{a: {type: own, teardown: true}, b: own}", "[]"), HasSubstr("only an act can run"));
+  EXPECT_THAT(refused("{a: own, b: {type: act, teardown: true}}", "[{from: b, to: a}]"),
+              HasSubstr("runs when the instance is deleted"));
+}
+
 TEST(Blueprint, MayHaveADeadlineForItsInstances) {
   EXPECT_EQ(parsed(kAlso)->progress_deadline(), std::nullopt);
   const auto blueprint = parsed(fmt::format("{}progress_deadline: 10m", kAlso));

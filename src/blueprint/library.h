@@ -82,6 +82,11 @@ let TheNode = {
   adopt | Bool | doc "Takes over an object that is there and belongs to nobody" | default = false,
   force | Bool | doc "Takes back fields that others have changed" | default = false,
   replace | Bool | doc "Deletes the object and recreates it where it can't be changed" | default = false,
+  teardown
+    | Bool
+    | doc "Of an act: it runs when the instance is deleted, before what it comes after is deleted"
+    | default
+    = false,
   evidence
     | String
     | doc "Of a state of an object: the value node that says whether this state was reached"
@@ -195,6 +200,7 @@ let described = fun name node =>
     adopt = node.adopt,
     force = node.force,
     replace = node.replace,
+    teardown = node.teardown,
     status = node.status,
   }
   & (if std.record.has_field "evidence" node then { evidence = node.evidence } else {})

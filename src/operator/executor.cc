@@ -102,7 +102,9 @@ Result<Executor::Outcome> Executor::carry_out(kube::MultiNamespaceInformer& inst
                                               const Context& context) {
   Outcome outcome;
   const bool terminating = apimachinery::is_terminating(instance);
-  if (!terminating) {
+  // While it is torn down the record only shrinks, but for the acts that run before.
+  const bool has_acts = !plan.applies.empty() || plan.record.progress != memory.stored_record().progress;
+  if (!terminating || has_acts) {
     auto stored = store(instances, instance, plan, memory, span, context);
     if (!stored.ok()) {
       // Nothing may be created that no record names; people must learn why.

@@ -62,6 +62,25 @@ class Reconciler {
     for (const blueprint::Node& each : blueprint.nodes()) reports_.emplace_back().node = each.name;
   }
 
+  // The acts that run before an instance is torn down, with the objects of theirs that stay meanwhile; `held`
+  // learns the nodes whose objects wait for one of them, and its own. An act that has run is none of these.
+  Plan run_last_acts(std::map<std::string, std::string>& held) {
+    remember_successes();
+    for (const graph::Node node : blueprint_.order()) {
+      const std::string& name = told(node).name;
+      if (!told(node).at_teardown || goes_out_of_order(instance_, name) || !has_a_use(node)) continue;
+      if (const Facts& facts = survey_.of(node);
+          facts.made == Facts::Made::Yes && recorded_.reached(name, facts.hash))
+        continue;
+      judge_node(node);
+      if (survey_.wanted(node) == Truth::False) continue;
+      held.emplace(name, name);
+      for (const std::string& before : survey_.after(node)) held.emplace(before, name);
+      plan_.nodes.push_back(std::move(reports_[node]));
+    }
+    return std::move(plan_);
+  }
+
   Plan run() {
     remember_successes();
     for (const graph::Node node : blueprint_.order()) judge_node(node);
@@ -85,6 +104,15 @@ class Reconciler {
     if (report.state != NodeState::NotWanted && report.state != NodeState::Ready && !is_written) return;
     report.state = state;
     report.detail = std::move(detail);
+  }
+
+  // An act that comes after objects of which none is there has nothing to save.
+  bool has_a_use(graph::Node node) const {
+    const std::vector<std::string> before = survey_.after(node);
+    return before.empty() || std::ranges::any_of(recorded_.objects, [&](const Recorded& each) {
+             return std::ranges::find(before, each.node) != before.end() &&
+                    !queries_.observe(each.id, true).absent();
+           });
   }
 
   void judge_node(graph::Node node) {
@@ -807,9 +835,14 @@ Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& 
   std::vector<Recorded> all = recorded.objects;
   for (Recorded& each : all)
     if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
-  prune(all, {}, instance, queries, plan);
+  Survivors survivors;
+  if (blueprint != nullptr && std::ranges::any_of(blueprint->nodes(), &blueprint::Node::at_teardown)) {
+    plan = Reconciler(*blueprint, instance, recorded, queries).run_last_acts(survivors.held);
+    std::erase_if(all, [&](const Recorded& each) { return plan.record.find(each.id) != nullptr; });
+  }
+  prune(all, survivors, instance, queries, plan);
   account_for_marked(blueprint, instance, recorded, queries, plan);
-  plan.finished = plan.record.objects.empty() && plan.record.unaccounted.empty();
+  plan.finished = plan.record.objects.empty() && plan.record.unaccounted.empty() && survivors.held.empty();
   return plan;
 }
 

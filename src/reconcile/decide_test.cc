@@ -882,6 +882,94 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
   }
 }
 
+// An act that runs when the instance is deleted, before what it comes after is.
+class LastActTest : public ReconcileTest {
+ protected:
+  void SetUp() override {
+    describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {db: own, app: own, backup: {type: act, teardown: true}}
+also: [{from: instance, to: db}, {from: instance, to: app}, {from: instance, to: backup}]
+sequence: [{from: db, to: backup}, {from: db, to: app}]
+)");
+  }
+  // The last plan, carried out; the Jobs that ran end as `condition` says.
+  void play() {
+    Queries jobs = queries();
+    jobs.make = [this](const std::string& node, const Value&) -> Result<Value> {
+      if (failing == node) return error(ErrorKind::Invalid, "no such field");
+      return yaml(fmt::format("{{apiVersion: {}, kind: {}, metadata: {{name: {}, namespace: shop}}}}",
+                              node == "backup" ? "batch/v1" : "v1", node == "backup" ? "Job" : "ConfigMap",
+                              node));
+    };
+    last = decide(blueprint, instance, record, jobs);
+    carry_out(last);
+  }
+  void end_job(std::string_view condition) {
+    for (auto& [name, object] : objects)
+      if (object.string_at("kind") == "Job")
+        object.set("status", yaml(fmt::format("{{conditions: [{{type: {}, status: 'True'}}]}}", condition)));
+  }
+  std::size_t jobs_there() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        objects, [](const auto& each) { return each.second.string_at("kind") == "Job"; }));
+  }
+  void begin() {
+    play();
+    play();
+    ASSERT_EQ(objects.size(), 2U) << "it doesn't run yet";
+    instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  }
+};
+
+TEST_F(LastActTest, RunsBeforeWhatItComesAfterIsDeleted) {
+  begin();
+  play();
+  EXPECT_EQ(jobs_there(), 1U);
+  EXPECT_THAT(deleted, ElementsAre("app")) << "nothing says that this has to wait";
+  play();
+  EXPECT_TRUE(objects.contains("db"));
+  EXPECT_EQ(report("db").detail, "waits until backup has run");
+  EXPECT_FALSE(last.finished);
+  end_job("Complete");
+  play();
+  EXPECT_TRUE(objects.contains("db")) << "its success is recorded first";
+  for (int round = 0; round < 5; ++round) play();
+  EXPECT_TRUE(objects.empty());
+  EXPECT_TRUE(last.finished);
+  EXPECT_EQ(std::ranges::count(applied, "backup"), 1);
+}
+
+TEST_F(LastActTest, ThatFailsKeepsTheRestUntilAPersonSaysOtherwise) {
+  begin();
+  play();
+  end_job("Failed");
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_TRUE(objects.contains("db"));
+  EXPECT_EQ(report("backup").state, NodeState::Failed);
+  EXPECT_EQ(std::ranges::count(applied, "backup"), 1) << "it isn't tried again by itself";
+  instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, "backup");
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_TRUE(objects.empty());
+  EXPECT_TRUE(last.finished);
+}
+
+TEST_F(LastActTest, ThatCannotBeMadeKeepsTheRestToo) {
+  begin();
+  failing = "backup";
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_TRUE(objects.contains("db"));
+  EXPECT_FALSE(last.finished);
+  EXPECT_EQ(report("backup").state, NodeState::Failed);
+}
+
+TEST_F(LastActTest, WithNothingToSaveIsLeftOut) {
+  instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
+  play();
+  EXPECT_TRUE(objects.empty());
+  EXPECT_TRUE(last.finished);
+}
+
 // The objects of one node: an order as in a release.
 class ListNodeTest : public ReconcileTest {
  protected:

@@ -40,6 +40,8 @@ void Survey::judge_edges(graph::Node node) {
   Facts& facts = facts_[node];
   for (const std::size_t i : blueprint_.edges_into(node)) {
     const SequenceEdge& edge = blueprint_.sequence()[i];
+    // While an instance is deleted nothing gets ready any more.
+    if (blueprint_.nodes()[node].at_teardown && !blueprint_.nodes()[edge.from].at_teardown) continue;
     std::string why;
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
     why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);

@@ -102,9 +102,14 @@ Survey::Survey(const Blueprint& blueprint, const Value& instance, const Record& 
 
 std::vector<Truth> Survey::targets() {
   std::vector<Truth> all;
+  const bool is_going = apimachinery::is_terminating(instance_);
   for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
-    all.push_back(queries_.frozen && queries_.frozen(blueprint_.nodes()[node].name) ? Truth::Unknown
-                                                                                    : closure_.wanted(node));
+    if (blueprint_.nodes()[node].at_teardown && !is_going)
+      all.push_back(Truth::False);
+    else
+      all.push_back(queries_.frozen && queries_.frozen(blueprint_.nodes()[node].name)
+                        ? Truth::Unknown
+                        : closure_.wanted(node));
   return all;
 }
 

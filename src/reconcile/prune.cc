@@ -71,16 +71,6 @@ std::set<std::string> needed_by(const std::vector<Left>& left) {
   return needed;
 }
 
-// Whether a person lets the objects of that node go before their turn.
-bool goes_out_of_order(const Value& instance, std::string_view node) {
-  const std::vector<std::string_view> told =
-      split(instance.string_at({"metadata", "annotations", kOutOfOrderAnnotation}), ',');
-  return std::ranges::any_of(told, [&](std::string_view each) {
-    const std::string_view name = trim(each);
-    return name == "*" || (!name.empty() && name == node);
-  });
-}
-
 void decide_one(const Left& left, const std::set<std::string>& needed, const Survivors& survivors,
                 const Value& instance, const Queries& queries, Plan& plan) {
   const Recorded& entry = *left.entry;
@@ -98,6 +88,8 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
                                          : apply::why_terminating(observed.object);
   } else if (!is_free && needed.contains(entry.node)) {
     report.detail = "waits until what came after it is gone";
+  } else if (const auto act = survivors.held.find(entry.node); !is_free && act != survivors.held.end()) {
+    report.detail = fmt::format("waits until {} has run", act->second);
   } else if (!is_free && survivors.used.contains(text_of_key(entry.id.text()))) {
     report.detail = "waits until what has its values is written without them";
   } else if (entry.policy == Policy::Orphan) {
@@ -109,6 +101,15 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
 }
 
 }  // namespace
+
+bool goes_out_of_order(const Value& instance, std::string_view node) {
+  const std::vector<std::string_view> told =
+      split(instance.string_at({"metadata", "annotations", kOutOfOrderAnnotation}), ',');
+  return std::ranges::any_of(told, [&](std::string_view each) {
+    const std::string_view name = trim(each);
+    return name == "*" || (!name.empty() && name == node);
+  });
+}
 
 void prune(const std::vector<Recorded>& going, const Survivors& survivors, const Value& instance,
            const Queries& queries, Plan& plan) {

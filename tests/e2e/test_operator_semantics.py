@@ -160,6 +160,64 @@ def a_contract_says_what_is_ready_and_an_act_that_fails_is_told(t):
 
 
 @test
+def an_act_runs_before_what_it_comes_after_is_deleted(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + """
+      nodes = {
+        store.own = fun {..} => """ + map_of('"store"', '{ a = "1" }') + """,
+        reader.own = fun {..} => """ + map_of('"reader"', '{ a = "1" }') + """,
+        backup = {
+          teardown = true,
+          act = fun {uid, ..} => { apiVersion = "batch/v1", kind = "Job", metadata.name = "backup", spec.template.spec = {
+            restartPolicy = "Never", containers = [{ name = "backup", image = "backup:1", args = [uid] }] } },
+        },
+      },
+      also = [{from = "instance", to = "store"}, {from = "instance", to = "reader"}, {from = "instance", to = "backup"}],
+      sequence = [{from = "store", to = "reader"}, {from = "store", to = "backup", extract = { uid = "metadata.uid" }}],
+    """ + TAIL)
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    quiet(t)
+    equal(jobs(t), [], "Jobs before the instance is deleted")
+    mark = t.mark()
+    t.kube.checked("DELETE", f"{where}/web")
+    t.kube.wait("the Job is there", lambda: jobs(t))
+    # A crash in the middle changes nothing.
+    operator.stop(signal.SIGKILL)
+    check(t.kube.get("ConfigMap", t.ns, "store"), "the store is gone before its backup")
+    operator.start()
+    wait_torn_down(t, where)
+    t.kube.wait("nothing is left", lambda: not jobs(t) and t.kube.get("ConfigMap", t.ns, "store") is None)
+    made = [r for r in writes(t, mark) if "/jobs" in r.uri and r.verb in ("create", "patch") and "/status" not in r.uri]
+    check(len({r.uri.split("?")[0] for r in made if "mistletoe" in str(r)}) <= 1, "it ran twice")
+
+
+@test
+def an_act_that_fails_keeps_what_is_deleted_until_a_person_says_otherwise(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + """
+      nodes = {
+        store.own = fun {..} => """ + map_of('"store"', '{ a = "1" }') + """,
+        backup = { teardown = true, act = fun {..} => { apiVersion = "v1", kind = "ConfigMap", metadata.name = "no-job" } },
+      },
+      also = [{from = "instance", to = "store"}, {from = "instance", to = "backup"}],
+      sequence = [{from = "store", to = "backup"}],
+    """ + TAIL)
+    Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    t.kube.checked("DELETE", f"{where}/web")
+    t.kube.wait("the status says why", lambda: "an act is a Job" in str(t.kube.checked("GET", f"{where}/web").get("status")))
+    quiet(t)
+    check(t.kube.get("ConfigMap", t.ns, "store"), "the store is gone without its backup")
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/delete-out-of-order": "backup"}}},
+                   content_type="application/merge-patch+json")
+    wait_torn_down(t, where)
+    equal(t.kube.get("ConfigMap", t.ns, "store"), None, "the store")
+
+
+@test
 def what_must_be_absent_goes_and_what_comes_after_waits(t):
     where = kind(t, "Thing", "things")
     blueprint(t, HEAD + '''
