@@ -5,6 +5,7 @@
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
+#include "search/entry.h"
 
 namespace mist::catalog {
 namespace {
@@ -13,6 +14,8 @@ using encoding::Value;
 
 // Between two, so many times as long as the first one took.
 constexpr int kRest = 9;
+// Of a file (docs/formats/index.md).
+constexpr std::uint64_t kMostSearchIndex = std::uint64_t{64} << 20;
 
 }  // namespace
 
@@ -42,14 +45,22 @@ Result<std::shared_ptr<const IndexText>> IndexTexts::now() {
 }
 
 Result<std::shared_ptr<const IndexText>> IndexTexts::make() const {
-  MIST_TRY(auto index, store_.index());
+  MIST_TRY(auto written, write_(store_));
   auto text = std::make_shared<IndexText>();
-  text->revision = index.first;
+  text->revision = written.first;
+  text->plain = std::move(written.second);
+  text->etag = fmt::format("\"{}\"", crypto::sha256(text->plain).hex().substr(0, 24));
+  MIST_TRY(text->packed, encoding::gzip(text->plain));
+  return std::shared_ptr<const IndexText>(std::move(text));
+}
+
+Result<std::pair<std::int64_t, std::string>> index_for_kpm(Store& store) {
+  MIST_TRY(auto index, store.index());
   // Not as one value, which would take several times the memory of its text.
-  text->plain = R"({"kubes":[)";
+  std::string text = R"({"kubes":[)";
   for (IndexEntry& each : index.second) {
-    if (!text->plain.ends_with('[')) text->plain += ',';
-    text->plain += encoding::to_json(
+    if (!text.ends_with('[')) text += ',';
+    text += encoding::to_json(
         Value::object({{"name", Value(std::move(each.package))},
                        {"version", Value(std::move(each.version))},
                        {"digest", Value(std::move(each.digest))},
@@ -58,10 +69,19 @@ Result<std::shared_ptr<const IndexText>> IndexTexts::make() const {
                        {"k3", Value(std::move(each.k3))}}));
     each = {};
   }
-  text->plain += "]}\n";
-  text->etag = fmt::format("\"{}\"", crypto::sha256(text->plain).hex().substr(0, 24));
-  MIST_TRY(text->packed, encoding::gzip(text->plain));
-  return std::shared_ptr<const IndexText>(std::move(text));
+  text += "]}\n";
+  return std::pair(index.first, std::move(text));
+}
+
+Result<std::pair<std::int64_t, std::string>> index_for_search(Store& store) {
+  MIST_TRY(auto index, store.search_index());
+  std::erase_if(index.second, [](const search::Entry& each) { return !search::check_line(each).ok(); });
+  const std::size_t packages = index.second.size();
+  std::string text = search::to_index(std::move(index.second));
+  if (const Status fits = search::check_size(packages, text.size(), kMostSearchIndex); !fits.ok())
+    return error(ErrorKind::Internal, "{} can't be served", search::kIndexFile)
+        .with_because(fits.error().message);
+  return std::pair(index.first, std::move(text));
 }
 
 }  // namespace mist::catalog

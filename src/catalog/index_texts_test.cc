@@ -51,7 +51,7 @@ class IndexTextsTest : public ::testing::Test {
     EXPECT_TRUE(account_store_in(database_, clock_, random_)->add("ann", Role::Author, "").ok());
     EXPECT_TRUE(store_->add_project({.name = "etcd", .owner = "ann", .url = "https://g.example/e"}).ok());
     publish("1.0.0");
-    texts_.emplace(*store_, clock_);
+    texts_.emplace(*store_, clock_, index_for_kpm);
   }
   void publish(const std::string& number) {
     NewVersion version{.package = "etcd", .version = number, .tag = number, .commit = std::string(40, 'a')};

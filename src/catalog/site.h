@@ -95,7 +95,8 @@ class Site {
   Status authenticate(Call& call, const Endpoint& endpoint);
   Result<Page> page_asked(const Call& call) const;
   static Result<Search> search_asked(const Call& call);
-  Reply index(const Call& call);
+  // In gzip for clients that take it; condense() makes a 304 of it.
+  static Reply text_of(IndexTexts& texts, std::string_view type, const Call& call);
   Reply search(const Call& call);
   Reply versions(const Call& call);
   Reply version(const Call& call);
@@ -159,7 +160,7 @@ class Site {
   DomainActions domains_;
   TokenActions tokens_;
   AccountSite account_pages_;
-  IndexTexts index_;
+  IndexTexts index_, search_index_;
   const std::string openapi_;
   RateLimit reads_, writes_;
 };

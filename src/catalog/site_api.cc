@@ -112,7 +112,7 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
     case Operation::OpenApi:
       return WebAnswer{.content_type = "application/json", .body = openapi_, .headers = {}};
     case Operation::Index:
-      return index(call);
+      return text_of(index_, "application/json", call);
     case Operation::Search:
       return search(call);
     case Operation::Versions:
@@ -244,12 +244,12 @@ Result<Search> Site::search_asked(const Call& call) {
   return search;
 }
 
-// One conditional request of kpm: whoever has the present state gets a 304, without a look at the versions.
-Site::Reply Site::index(const Call& call) {
-  MIST_TRY(const std::shared_ptr<const IndexText> text, index_.now());
+// One conditional request: whoever has the present state gets a 304, without a look at the versions.
+Site::Reply Site::text_of(IndexTexts& texts, std::string_view type, const Call& call) {
+  MIST_TRY(const std::shared_ptr<const IndexText> text, texts.now());
   const bool packed = takes_gzip(call.request);
   WebAnswer answer{
-      .content_type = "application/json",
+      .content_type = std::string(type),
       .headers = {{"ETag", packed ? etag_of_packed(text->etag) : text->etag}, {"Vary", "Accept-Encoding"}},
       .shared = std::shared_ptr<const std::string>(text, packed ? &text->packed : &text->plain)};
   if (packed) answer.headers.push_back({"Content-Encoding", "gzip"});

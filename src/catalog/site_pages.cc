@@ -12,6 +12,7 @@
 #include "catalog/web_answers.h"
 #include "encoding/semver.h"
 #include "http/url.h"
+#include "search/entry.h"
 
 namespace mist::catalog {
 namespace {
@@ -141,6 +142,7 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
     MIST_TRY(const Facets facets, dependencies_.store.facets(search.query, search.narrowing));
     return html(search_page(call.frame, search, facets, found));
   }
+  if (first == search::kIndexFile) return text_of(search_index_, "application/jsonl", call);
   if (first == "submit") return html(submit_page(call.frame));
   if (first == "icon.svg") return WebAnswer{.content_type = std::string(kSvg), .body = icon(), .headers = {}};
   if (first == "healthz") {

@@ -15,6 +15,7 @@
 #include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "http/url.h"
+#include "search/entry.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
@@ -152,8 +153,9 @@ class SiteTest : public ::testing::TestWithParam<DatabaseKind> {
 };
 
 TEST_P(SiteTest, AnEmptyCatalogHasItsPages) {
-  for (const char* path : {"/", "/search", "/search?q=etcd", "/submit", "/icon.svg", "/healthz",
-                           "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json"})
+  for (const char* path :
+       {"/", "/search", "/search?q=etcd", "/submit", "/icon.svg", "/healthz", "/api/v1/index",
+        "/api/v1/packages", "/api/v1/openapi.json", "/mistletoe-index.jsonl"})
     EXPECT_EQ(ask("GET", path).status, 200) << path;
   EXPECT_EQ(ask("GET", style_path()).status, 200);
   EXPECT_EQ(ask("GET", script_path()).status, 200);
@@ -727,8 +729,8 @@ TEST_P(SiteTest, AWebhookNeedsTheSecret) {
 TEST_P(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
   link("etcd");
   publish(version_of("etcd", "1.0.0"));
-  for (const char* path :
-       {"/", "/packages/etcd", "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json"}) {
+  for (const char* path : {"/", "/packages/etcd", "/api/v1/index", "/api/v1/packages", "/api/v1/openapi.json",
+                           "/mistletoe-index.jsonl"}) {
     const std::string etag(http::find_header(ask("GET", path).headers, "ETag"));
     ASSERT_FALSE(etag.empty()) << path;
     const WebAnswer again = ask("GET", path, {.headers = {{"If-None-Match", "\"x\", W/" + etag}}});
@@ -863,6 +865,32 @@ TEST_P(SiteTest, TheIndexMayComePacked) {
   EXPECT_EQ(ask("GET", "/api/v1/blobs/" + crypto::sha256("other").str()).status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/blobs/sha256:..%2f..%2fcatalog.db").status, 404);
   EXPECT_EQ(ask("GET", "/api/v1/blobs/md5:1").status, 400);
+}
+
+TEST_P(SiteTest, TheSearchOfRegistriesHasItsIndex) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  const std::string path = "/mistletoe-index.jsonl";
+  const WebAnswer plain = ask("GET", path);
+  EXPECT_EQ(plain.content_type, "application/jsonl");
+  const auto index = search::parse_index(plain.content(), "the answer");
+  ASSERT_TRUE(index.ok()) << index.error().to_line();
+  ASSERT_EQ(index->entries.size(), 1U);
+  EXPECT_EQ(index->entries[0].path, "etcd");
+  EXPECT_EQ(index->entries[0].version, "1.0.0");
+  EXPECT_EQ(ask("GET", "/api/v1/blobs/" + index->entries[0].digest).content(), "bytes of etcd1.0.0");
+  const WebAnswer packed = ask("GET", path, {.headers = {{"Accept-Encoding", "gzip"}}});
+  EXPECT_EQ(http::find_header(packed.headers, "Content-Encoding"), "gzip");
+  EXPECT_EQ(*encoding::gunzip(packed.content(), 1 << 20), plain.content());
+  const std::string etag(http::find_header(plain.headers, "ETag"));
+  EXPECT_EQ(ask("GET", path, {.headers = {{"If-None-Match", etag}}}).status, 304);
+  NewVersion long_one = version_of("etcd", "1.1.0");
+  long_one.facts.maintainers.assign(300, std::string(1000, 'x'));
+  publish(long_one);
+  const WebAnswer after = ask("GET", path, {.headers = {{"If-None-Match", etag}}});
+  EXPECT_EQ(after.status, 200);
+  EXPECT_THAT(search::parse_index(after.content(), "the answer")->entries, ::testing::IsEmpty())
+      << "readers don't take so long a line";
 }
 
 TEST_P(SiteTest, LimitsOfListsAreNumbers) {

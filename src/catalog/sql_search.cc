@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "base/cut_text.h"
 #include "base/text.h"
 #include "catalog/sql_store_class.h"
+#include "encoding/json.h"
 
 namespace mist::catalog {
 namespace {
@@ -48,6 +50,42 @@ constexpr std::string_view kListed =
 
 // ?2 the format, ?3 the number of the state.
 constexpr std::string_view kNarrowed = "(?2 = '' OR l.format = ?2) AND (?3 < 0 OR l.state = ?3)";
+
+// Of the graph of a version's objects (version_objects.h): each kind once, by name.
+std::vector<std::string> kinds_in(const std::string& graph) {
+  std::set<std::string> kinds;
+  const auto parsed = encoding::parse_json(graph);
+  const Value* const nodes = parsed.ok() ? parsed->find("nodes") : nullptr;
+  if (nodes == nullptr || !nodes->is_array()) return {};
+  for (const Value& each : nodes->as_array())
+    if (each.string_at("role") == "object") kinds.emplace(each.string_at("kind"));
+  return {kinds.begin(), kinds.end()};
+}
+
+search::Entry search_entry(std::string package, std::string version, std::string digest,
+                           const std::string& facts, const std::string& graph) {
+  search::Entry entry{.path = std::move(package),
+                      .version = std::move(version),
+                      .digest = std::move(digest),
+                      .title = {},
+                      .description = {},
+                      .home = {},
+                      .format = {},
+                      .versions = {},
+                      .keywords = {},
+                      .maintainers = {},
+                      .kinds = kinds_in(graph)};
+  entry.title = entry.path;
+  // Our own text; a damaged one is of a package that says nothing.
+  if (const auto value = encoding::parse_json(facts); value.ok()) {
+    PackageFacts said = PackageFacts::from_value(*value);
+    entry.description = std::move(said.description);
+    entry.home = std::move(said.home);
+    entry.format = std::move(said.format);
+    entry.maintainers = std::move(said.maintainers);
+  }
+  return entry;
+}
 
 int number_of(const std::optional<VersionState>& state) { return state ? static_cast<int>(*state) : -1; }
 
@@ -166,6 +204,37 @@ Result<std::pair<std::int64_t, std::vector<IndexEntry>>> SqlStore::index() {
         {}, [&](const Row& row) {
           index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
                                   row.is_null(4) ? std::nullopt : std::optional(row.text(4))});
+        });
+  });
+  if (!done.ok()) return std::move(done).error();
+  return index;
+}
+
+Result<std::pair<std::int64_t, std::vector<search::Entry>>> SqlStore::search_index() {
+  std::pair<std::int64_t, std::vector<search::Entry>> index;
+  std::vector<search::Entry>& entries = index.second;
+  const SqlConnections::Borrowed connection(*connections_);
+  MIST_TRY(Database* const db, connection.database());
+  Status done = db->reading([&]() -> Status {
+    MIST_TRY_VOID(db->query("SELECT value FROM counters WHERE name = 'index'", {},
+                            [&](const Row& row) { index.first = row.integer(0); }));
+    MIST_TRY_VOID(db->query(
+        "SELECT l.name, v.version, v.digest, v.facts, coalesce((SELECT r.objects FROM jobs j JOIN runs r "
+        "ON r.job = j.id AND r.attempt = j.attempt WHERE j.version = v.id AND j.attempt > 0 "
+        "ORDER BY j.id DESC LIMIT 1), '') FROM listed l JOIN versions v ON v.id = l.version "
+        "WHERE v.state = 2 AND v.yanked IS NULL AND v.digest <> '' ORDER BY l.name",
+        {}, [&](const Row& row) {
+          entries.push_back(search_entry(row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)));
+        }));
+    auto entry = entries.begin();
+    return db->query(
+        "SELECT l.name, v.version FROM listed l JOIN versions v ON v.project = l.project WHERE v.state = 2 "
+        "AND v.yanked IS NULL AND v.hidden IS NULL AND v.digest <> '' ORDER BY l.name, v.place DESC",
+        {}, [&](const Row& row) {
+          const std::string name = row.text(0);
+          while (entry != entries.end() && entry->path < name) ++entry;
+          if (entry == entries.end() || entry->path != name) return;
+          if (entry->versions.size() < kVersionsInSearch) entry->versions.push_back(row.text(1));
         });
   });
   if (!done.ok()) return std::move(done).error();

@@ -60,6 +60,7 @@ class SqlStore final : public Store {
   Result<Counts> counts() override;
   Result<std::int64_t> index_revision() override;
   Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() override;
+  Result<std::pair<std::int64_t, std::vector<search::Entry>>> search_index() override;
   Result<bool> has_blob(const std::string& digest) override;
 
   // Downloads

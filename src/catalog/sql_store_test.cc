@@ -12,6 +12,7 @@
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_blobs.h"
 #include "catalog/step_log.h"
+#include "encoding/json.h"
 #include "sqlite/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -720,6 +721,58 @@ TEST_P(StoreTest, VersionsMoveWhereNoGapIsLeft) {
   for (int i = 1; i <= 100; ++i) publish_first(fmt::format("1.1.{}", i));
   newest_first.insert(newest_first.begin(), "2.0.0");
   EXPECT_EQ(numbers("etcd"), newest_first);
+}
+
+TEST_P(StoreTest, TheSearchFindsOfEachPackageTheNewestVersionThatPassed) {
+  author("ann");
+  project("etcd");
+  project("zoo");
+  EXPECT_THAT(store_->search_index()->second, IsEmpty());
+  NewVersion made = version("etcd", "1.0.0");
+  made.facts.format = "Kube";
+  made.facts.home = "https://etcd.example";
+  made.facts.maintainers = {"Ann <ann@example.com>"};
+  made.facts.k3 = "";  // not only what kpm installs
+  submit(made);
+  const Job job = lease();
+  const auto graph = encoding::parse_json(
+      R"({"nodes":[{"role":"object","kind":"Service"},{"role":"object","kind":"Deployment"},)"
+      R"({"role":"object","kind":"Service"},{"role":"outside","kind":"Secret"}]})");
+  ASSERT_TRUE(store_->note_objects(job, *graph, encoding::Value(), "").ok());
+  EXPECT_THAT(store_->search_index()->second, IsEmpty()) << "it is being tested";
+  ASSERT_TRUE(store_->finish(job, true).ok());
+  fail("etcd", "1.1.0");
+  fail("zoo", "1.0.0");
+  const auto found = *store_->search_index();
+  EXPECT_EQ(found.first, *store_->index_revision());
+  ASSERT_THAT(found.second, SizeIs(1));
+  EXPECT_EQ(found.second[0], (search::Entry{.path = "etcd",
+                                            .version = "1.0.0",
+                                            .digest = made.digest,
+                                            .title = "etcd",
+                                            .description = "etcd is a thing",
+                                            .home = "https://etcd.example",
+                                            .format = "Kube",
+                                            .versions = {"1.0.0"},
+                                            .keywords = {},
+                                            .maintainers = {"Ann <ann@example.com>"},
+                                            .kinds = {"Deployment", "Service"}}));
+  publish("etcd", "2.0.0-rc.1");
+  publish("etcd", "1.2.0");
+  publish("zoo", "2.0.0");
+  const auto versions_of = [&](std::size_t at) { return store_->search_index()->second.at(at).versions; };
+  EXPECT_EQ(store_->search_index()->second.at(0).version, "1.2.0") << "the newest that is no prerelease";
+  EXPECT_THAT(versions_of(0), ElementsAre("2.0.0-rc.1", "1.2.0", "1.0.0"));
+  EXPECT_THAT(versions_of(1), ElementsAre("2.0.0"));
+  ASSERT_TRUE(store_->yank("etcd", "1.2.0", "broken").ok());
+  ASSERT_TRUE(store_->hide_version("etcd", "2.0.0-rc.1", "evil").ok());
+  EXPECT_EQ(store_->search_index()->second.at(0).version, "1.0.0");
+  EXPECT_THAT(versions_of(0), ElementsAre("1.0.0"));
+  ASSERT_TRUE(store_->hide_package("etcd", "mod", "evil").ok());
+  ASSERT_THAT(store_->search_index()->second, SizeIs(1));
+  for (int i = 1; i < 25; ++i) publish("zoo", fmt::format("2.0.{}", i));
+  EXPECT_THAT(versions_of(0), SizeIs(Store::kVersionsInSearch));
+  EXPECT_EQ(versions_of(0).front(), "2.0.24");
 }
 
 TEST_P(StoreTest, OnlyWhatPassedIsInTheIndexAndYankedIsMarked) {

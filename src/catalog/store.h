@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "catalog/model.h"
+#include "search/entry.h"
 
 namespace mist::catalog {
 
@@ -186,6 +187,10 @@ class Store {
   /// time, as by a restore.
   virtual Result<std::int64_t> index_revision() = 0;
   virtual Result<std::pair<std::int64_t, std::vector<IndexEntry>>> index() = 0;
+  /// Of each package of which a version passed and isn't yanked the version that stands for it in lists, with
+  /// index_revision(): what `mistctl search` finds. By name.
+  virtual Result<std::pair<std::int64_t, std::vector<search::Entry>>> search_index() = 0;
+  static constexpr std::size_t kVersionsInSearch = 20;  ///< Entry::versions, the newest
   /// Whether a version has these bytes. Gone: only hidden ones have them.
   virtual Result<bool> has_blob(const std::string& digest) = 0;
 

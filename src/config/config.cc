@@ -250,7 +250,7 @@ class Reader {
       if (std::ranges::find(remotes, remote.name, &Remote::name) != remotes.end())
         return fail(item, fmt::format("two remotes of {} are named {}", what, remote.name), "rename one");
       warn_of_unknown(item, fmt::format("{}, remote {}: ", what, remote.name),
-                      {"name", "git", "directory", "oci", "helm"});
+                      {"name", "git", "directory", "oci", "helm", "catalog"});
       MIST_TRY(remote.source, read_source(item, fmt::format("the remote {} of {}", remote.name, what)));
       remotes.push_back(std::move(remote));
     }
@@ -264,7 +264,7 @@ class Reader {
       std::string_view name, key;
     };
     constexpr std::array kForms{Form{"git", "url"}, Form{"directory", "path"}, Form{"oci", "url"},
-                                Form{"helm", "url"}};
+                                Form{"helm", "url"}, Form{"catalog", "url"}};
     const Form* form = nullptr;
     std::size_t count = 0;
     for (const Form& each : kForms) {
@@ -273,8 +273,10 @@ class Reader {
       ++count;
     }
     if (count != 1)
-      return fail(item, fmt::format("{} must have exactly one of git, directory, oci and helm", what),
-                  "write 'git: {url: …}', 'directory: {path: …}', 'oci: {url: oci://…}' or 'helm: {url: …}'");
+      return fail(item,
+                  fmt::format("{} must have exactly one of git, directory, oci, helm and catalog", what),
+                  "write 'git: {url: …}', 'directory: {path: …}', 'oci: {url: oci://…}', 'helm: {url: …}' or "
+                  "'catalog: {url: …}'");
     const Value& source = *item.find(form->name);
     if (!source.is_object())
       return fail(source, fmt::format("{} of {} is not an object", form->name, what),
@@ -284,6 +286,7 @@ class Reader {
     if (form->name == "git") return Source(GitSource{std::move(text)});
     if (form->name == "directory") return Source(DirectorySource{std::move(text)});
     if (form->name == "helm") return Source(HelmSource{std::move(text)});
+    if (form->name == "catalog") return Source(CatalogSource{std::move(text)});
     if (!text.starts_with("oci://"))
       return fail(source, fmt::format("the url of {} doesn't begin with oci://", what),
                   "write 'oci: {url: oci://registry.example/team}'");
@@ -303,6 +306,8 @@ Value remote_document(const Remote& remote) {
     result.set("directory", Value::object({{"path", directory->path}}));
   else if (const auto* helm = std::get_if<HelmSource>(&remote.source))
     result.set("helm", Value::object({{"url", helm->url}}));
+  else if (const auto* catalog = std::get_if<CatalogSource>(&remote.source))
+    result.set("catalog", Value::object({{"url", catalog->url}}));
   else
     result.set("oci", Value::object({{"url", std::get<OciSource>(remote.source).url}}));
   return result;
@@ -349,6 +354,7 @@ const std::string& place_of(const Remote& remote) {
   if (const auto* git = std::get_if<GitSource>(&remote.source)) return git->url;
   if (const auto* oci = std::get_if<OciSource>(&remote.source)) return oci->url;
   if (const auto* helm = std::get_if<HelmSource>(&remote.source)) return helm->url;
+  if (const auto* catalog = std::get_if<CatalogSource>(&remote.source)) return catalog->url;
   return std::get<DirectorySource>(remote.source).path;
 }
 

@@ -48,10 +48,16 @@ struct HelmSource {
   friend bool operator==(const HelmSource&, const HelmSource&) = default;
 };
 
+/// A catalog: packages that it tested, by a REST API.
+struct CatalogSource {
+  std::string url;  ///< "https://catalog.example.com"; print it through display()
+  friend bool operator==(const CatalogSource&, const CatalogSource&) = default;
+};
+
 /// One way to reach a registry; all remotes of a registry hold the same packages.
 struct Remote {
   std::string name;
-  std::variant<GitSource, DirectorySource, OciSource, HelmSource> source;
+  std::variant<GitSource, DirectorySource, OciSource, HelmSource, CatalogSource> source;
   friend bool operator==(const Remote&, const Remote&) = default;
 };
 

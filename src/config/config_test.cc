@@ -174,7 +174,7 @@ TEST(Config, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(error_of(head + "  - name: a/b\n"), HasSubstr("config.yaml:5:11: 'a/b' can't name a registry"));
   EXPECT_THAT(error_of(head + "  - name: a\n"), HasSubstr("no list of remotes"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r}]\n"),
-              HasSubstr("exactly one of git, directory, oci and helm"));
+              HasSubstr("exactly one of git, directory, oci, helm and catalog"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {}}]\n"), HasSubstr("has no url"));
   EXPECT_THAT(error_of(head + "  - name: a\n    remotes: [{name: r, git: {url: 7}}]\n"),
               HasSubstr("must be a text"));
@@ -308,7 +308,8 @@ TEST_F(ConfigFile, ConcurrentWritersLoseNothing) {
 TEST(ConfigDisplay, NoKindOfRemoteShowsCredentials) {
   const Remote remotes[] = {{"d", GitSource{"https://me:hidden@h/r.git"}},
                             {"d", OciSource{"oci://me:hidden@h/team"}},
-                            {"d", HelmSource{"https://me:hidden@h/charts?token=hidden"}}};
+                            {"d", HelmSource{"https://me:hidden@h/charts?token=hidden"}},
+                            {"e", CatalogSource{"https://me:hidden@h/"}}};
   for (const Remote& remote : remotes) {
     EXPECT_THAT(display(remote), Not(HasSubstr("hidden")));
     EXPECT_THAT(display(remote), HasSubstr("@h/"));
@@ -331,6 +332,8 @@ TEST(ConfigDisplay, CredentialsAreFoundInEveryKindOfPlace) {
   EXPECT_TRUE(has(one("helm: {url: 'https://me:pw@h/charts'}")));
   EXPECT_TRUE(has(one("helm: {url: 'https://h/charts?sv=2024&sig=abc'}")));
   EXPECT_FALSE(has(one("helm: {url: 'https://h/charts'}")));
+  EXPECT_TRUE(has(one("catalog: {url: 'https://me:pw@h'}")));
+  EXPECT_FALSE(has(one("catalog: {url: 'https://h'}")));
 }
 
 }  // namespace

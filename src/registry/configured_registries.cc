@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "http/url.h"
+#include "registry/catalog_view.h"
 #include "registry/git_url.h"
 #include "registry/helm_view.h"
 #include "registry/local_source.h"
@@ -110,6 +111,8 @@ Status ConfiguredRegistries::add(config::Registry registry, const Context& conte
       MIST_TRY(oci->url, oci::parse_prefix(oci->url));
     } else if (auto* helm = std::get_if<config::HelmSource>(&remote.source)) {
       MIST_TRY(helm->url, parse_helm_url(helm->url));
+    } else if (auto* catalog = std::get_if<config::CatalogSource>(&remote.source)) {
+      MIST_TRY(catalog->url, parse_catalog_url(catalog->url));
     } else {
       // Relative means "from here" on a command line, but "from the file" in the configuration.
       std::string& path = std::get<config::DirectorySource>(remote.source).path;

@@ -321,6 +321,12 @@ config::Registry registry_with_helm(std::string name, std::string url) {
   return registry;
 }
 
+config::Registry registry_with_catalog(std::string name, std::string url) {
+  config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
+  registry.remotes.push_back({"default", config::CatalogSource{std::move(url)}});
+  return registry;
+}
+
 config::Registry registry_with_oci(std::string name, std::string url) {
   config::Registry registry{.name = std::move(name), .default_remote = "default", .remotes = {}};
   registry.remotes.push_back({"default", config::OciSource{std::move(url)}});

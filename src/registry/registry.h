@@ -164,5 +164,6 @@ config::Registry registry_with_git(std::string name, std::string url);
 config::Registry registry_with_directory(std::string name, std::string path);
 config::Registry registry_with_oci(std::string name, std::string url);
 config::Registry registry_with_helm(std::string name, std::string url);
+config::Registry registry_with_catalog(std::string name, std::string url);
 
 }  // namespace mist::registry

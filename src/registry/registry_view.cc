@@ -7,6 +7,7 @@
 #include "config/redact.h"
 #include "encoding/semver.h"
 #include "oci/tags.h"
+#include "registry/catalog_view.h"
 #include "registry/directory_registry.h"
 #include "registry/helm_view.h"
 #include "registry/snapshot_store.h"
@@ -249,6 +250,10 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
     return open_helm_view(registry.name, helm->url,
                           paths.registries() / snapshot_directory_name(registry.name, helm->url), files,
                           events, web, away);
+  if (const auto* catalog = std::get_if<config::CatalogSource>(&source))
+    return open_catalog_view(registry.name, catalog->url,
+                             paths.registries() / snapshot_directory_name(registry.name, catalog->url), files,
+                             events, web);
   const std::string& address = std::get<config::GitSource>(source).url;
   Result<GitUrl> url = GitUrl::parse(address, base);
   if (!url)

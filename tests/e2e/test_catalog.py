@@ -502,3 +502,58 @@ def a_catalog_runs_without_configuration_and_is_backed_up(t):
     contains(catalog.command("user", "add", "Ann!", code=1), "can't be the name of an account")
     contains(catalog.command("token", "create", "nobody", code=1), "there is no account nobody")
     contains(catalog.command("frobnicate", code=2), "there is no command frobnicate")
+
+
+@test(waits=True)
+def search_finds_what_a_catalog_has_and_installs_it_by_that_name(t):
+    catalog = Catalog(t)
+    server = catalog.serve("--kubeconfig", t.kubeconfig, "--poll-interval", "1h")
+    token = catalog.account("ann")
+    repository = good(t)
+    project = catalog.link(token, "etcd", repository.url)
+    # Plain YAML, which kpm doesn't know.
+    plain = Repository(t, "plain")
+    plain.file("deploy/settings.yaml", json.dumps(config_map("settings")))
+    plain.tag("2.0.0")
+    catalog.link(token, "plain", plain.url, "deploy")
+    for name, version in (("etcd", "1.0.0"), ("plain", "2.0.0")):
+        equal(failed(catalog.wait_tested(name, version)), [], name)
+    t.run("registry", "remove", "mistletoe")
+    t.run("registry", "add", "community", "--catalog", catalog.url)
+    contains(t.run("registry", "list").out, "community", "catalog", catalog.url)
+
+    def found(*arguments):
+        return [each["reference"] for each in t.run("search", *arguments, "-o", "json").json["packages"]]
+    equal(found("alone"), ["community/etcd:1.0.0"])
+    equal(found("--kind", "Deployment"), ["community/etcd:1.0.0"])
+    equal(found("--maintainer", "ann"), ["community/etcd:1.0.0"])
+    equal(sorted(found()), ["community/etcd:1.0.0", "community/plain:2.0.0"])
+    for name, reference in (("etcd", found("etcd")[0]), ("plain", found("plain")[0])):
+        t.run("install", name, "-p", reference, "--wait")
+        contains(t.run("history", name).out, reference.partition(":")[2])
+        t.run("uninstall", name, "--yes", "--wait")
+    # Nothing is asked again while nothing changes, and what is new comes with --refresh.
+    log = t.run("search", "etcd", "--refresh", "-v").err
+    equal(len(re.findall(r"GET http://127", log)), 1, log)
+    contains(log, "/mistletoe-index.jsonl 304")
+    check("GET http" not in t.run("search", "etcd", "-v").err, "a search asks nobody")
+    repository.kube("1.1.0", config_map("settings"), description="One Etcd, alone")
+    repository.tag("v1.1.0")
+    equal(catalog.call_webhook(project), 202)
+    catalog.wait_tested("etcd", "1.1.0")
+    equal(found("etcd"), ["community/etcd:1.0.0"])
+    equal(found("etcd", "--refresh"), ["community/etcd:1.1.0"])
+    contains(t.run("registry", "update", "community").out, "community", "none", "2", "3")
+    # A yanked version isn't found, and is no newest one, but still is what it was.
+    equal(catalog.ask("PUT", "/api/v1/packages/etcd/versions/1.1.0/yank", {"reason": "it loses keys"}, token)[0], 204)
+    equal(found("etcd", "--refresh"), ["community/etcd:1.0.0"])
+    contains(t.run("generate", "etcd", "-p", "community/etcd:^1").out, "Deployment")
+    named = t.run("generate", "etcd", "-p", "community/etcd:1.1.0")
+    contains(named.out, "ConfigMap")
+    contains(named.err, "community/etcd:1.1.0 was yanked: it loses keys")
+    t.refused("generate", "etcd", "-p", "community/etcd:3.0.0", says=["no version 3.0.0 of etcd", "1.0.0"])
+    # What was used once needs no catalog.
+    equal(catalog.stop(server), 0, server.log.read_text())
+    contains(t.run("generate", "etcd", "-p", "community/etcd:1.1.0").out, "ConfigMap")
+    equal(found("etcd"), ["community/etcd:1.0.0"])
+    contains(t.run("search", "etcd", "--refresh").err, "community is searched as it was read last")

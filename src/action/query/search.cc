@@ -25,6 +25,8 @@ std::string place_of(const config::Registry& registry) {
   if (const auto* oci = std::get_if<config::OciSource>(&source)) return fmt::format("oci {}\n", oci->url);
   if (const auto* git = std::get_if<config::GitSource>(&source)) return fmt::format("git {}\n", git->url);
   if (const auto* helm = std::get_if<config::HelmSource>(&source)) return fmt::format("helm {}\n", helm->url);
+  if (const auto* catalog = std::get_if<config::CatalogSource>(&source))
+    return fmt::format("catalog {}\n", catalog->url);
   return fmt::format("directory {}\n", std::get<config::DirectorySource>(source).path);
 }
 
@@ -127,6 +129,9 @@ Status refresh_in(const SearchDependencies& dependencies, Database& database,
                   const Context& context) {
   if (const auto* oci = std::get_if<config::OciSource>(&registry.remote().source))
     return refresh_oci(dependencies, database, registry, oci->url, known, freshness, context);
+  // By its ETag: a request that has no answer where nothing changed.
+  if (std::holds_alternative<config::CatalogSource>(registry.remote().source) && freshness == Freshness::Ask)
+    MIST_TRY_VOID(dependencies.registries.update(registry.name, context));
   return refresh_local(dependencies, database, registry, known, context);
 }
 

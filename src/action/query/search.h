@@ -1,7 +1,7 @@
 #pragma once
 // Searches packages of all configured registries in the copy of their indexes on this machine, which is
-// brought up to date before: git registries by their local snapshot, OCI registries when they were not asked
-// yet, or when the user wants. One thread.
+// brought up to date before: git registries by their local snapshot, OCI registries and catalogs when they
+// were not asked yet, or when the user wants. One thread.
 
 #include <cstdint>
 #include <string>

@@ -44,6 +44,10 @@ constexpr Flag kAddFlags[] = {
      .type = FlagType::Text,
      .value = "URL",
      .help = "A chart repository, as `helm repo add` takes it: https://HOST/PATH"},
+    {.name = "catalog",
+     .type = FlagType::Text,
+     .value = "URL",
+     .help = "A catalog, mistletoe-catalog: https://HOST"},
 };
 constexpr FlagGroup kAddFlagGroups[] = {{"Flags (one of them)", kAddFlags}};
 constexpr Example kAddExamples[] = {
@@ -53,18 +57,20 @@ constexpr Example kAddExamples[] = {
      "shop/web:1.4.0 is oci://registry.example/team/web:1.4.0 then, and mistctl search looks there too"},
     {"mistctl registry add charts --helm https://charts.example.com",
      "charts/postgresql:^15 is the newest 15 of that chart repository"},
+    {"mistctl registry add community --catalog https://catalog.example.com",
+     "mistctl search finds what passed the catalog's tests, and community/etcd:1.2.3 installs it"},
 };
 
 Result<ExitCode> run_add(const Invocation& invocation, Machine& machine) {
   const bool git = invocation.has("git"), directory = invocation.has("directory"),
-             oci = invocation.has("oci"), helm = invocation.has("helm");
-  const int places = int{git} + int{directory} + int{oci} + int{helm};
+             oci = invocation.has("oci"), helm = invocation.has("helm"), catalog = invocation.has("catalog");
+  const int places = int{git} + int{directory} + int{oci} + int{helm} + int{catalog};
   if (places != 1)
     return error(ErrorKind::Usage, "{}",
-                 places > 1
-                     ? "--git, --directory, --oci and --helm exclude each other"
-                     : "mistctl registry add needs --git URL, --directory PATH, --oci URL or --helm URL")
-        .with_hint("mistctl registry add NAME -g URL, -d PATH, --oci URL, or --helm URL");
+                 places > 1 ? "--git, --directory, --oci, --helm and --catalog exclude each other"
+                            : "mistctl registry add needs --git URL, --directory PATH, --oci URL, --helm URL "
+                              "or --catalog URL")
+        .with_hint("mistctl registry add NAME -g URL, -d PATH, --oci URL, --helm URL, or --catalog URL");
   const std::string name = invocation.argument("NAME");
   MIST_TRY(const auto registries, open(invocation, machine));
   if (oci) {
@@ -73,9 +79,10 @@ Result<ExitCode> run_add(const Invocation& invocation, Machine& machine) {
     machine.events->info(fmt::format("registry {} added", name));
     return ExitCode::Ok;
   }
-  if (helm) {
-    MIST_TRY_VOID(
-        registries->add(registry::registry_with_helm(name, invocation.text("helm")), machine.context));
+  if (helm || catalog) {
+    MIST_TRY_VOID(registries->add(helm ? registry::registry_with_helm(name, invocation.text("helm"))
+                                       : registry::registry_with_catalog(name, invocation.text("catalog")),
+                                  machine.context));
     machine.events->info(fmt::format("registry {} added", name));
     machine.events->info(fmt::format("mistctl registry update {} reads what it holds", name));
     return ExitCode::Ok;
@@ -98,6 +105,7 @@ std::string_view kind_of(const config::Remote& remote) {
   if (std::holds_alternative<config::GitSource>(remote.source)) return "git";
   if (std::holds_alternative<config::OciSource>(remote.source)) return "oci";
   if (std::holds_alternative<config::HelmSource>(remote.source)) return "helm";
+  if (std::holds_alternative<config::CatalogSource>(remote.source)) return "catalog";
   return "directory";
 }
 

@@ -1,0 +1,340 @@
+#include "registry/catalog_view.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "config/redact.h"
+#include "encoding/json.h"
+#include "encoding/semver.h"
+#include "http/url.h"
+#include "oci/reference.h"
+#include "oci/tags.h"
+#include "registry/package_blob.h"
+#include "registry/remote_file.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::Value;
+
+constexpr std::string_view kIndexFile = "mistletoe-index.jsonl";  // docs/formats/index.md
+// One line of JSON with the ETag and the index's digest, then the index as it came: it is written without a
+// sync, so a machine that stops may leave a part of it. SnapshotStore::bound() knows that name.
+constexpr std::string_view kCurrent = "current";
+constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostKept = std::uint64_t{65} << 20;
+constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostBlob = 2 * kMaxPackageBytes;  // with its paths and lengths
+constexpr int kMostPages = 100;                            // of 100 versions
+
+struct KeptIndex {
+  KeptIndex(std::string of_server, std::string as_it_came)
+      : etag(std::move(of_server)), text(std::move(as_it_came)), state(crypto::sha256(text).hex()) {}
+
+  std::string etag, text;
+  std::string state;  // the text's digest
+};
+
+std::string to_file(const KeptIndex& kept) {
+  const Value line = Value::object({{"etag", kept.etag}, {"sha256", kept.state}});
+  return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
+}
+
+// Nothing: it is no such file, or a damaged one, so the index is fetched again.
+std::optional<KeptIndex> from_file(const std::string& text) {
+  const auto end = text.find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  const Result<Value> line = encoding::parse_json(std::string_view(text).substr(0, end));
+  if (!line || !line->is_object()) return std::nullopt;
+  KeptIndex kept(std::string(line->string_at("etag")), text.substr(end + 1));
+  if (line->string_at("sha256") != kept.state) return std::nullopt;
+  return kept;
+}
+
+// As the layout of a registry has them, so that names are judged as everywhere. Only of the newest version
+// the index has the digest, which is the entry's object.
+std::vector<TreeEntry> entries_in(std::string_view index) {
+  std::vector<TreeEntry> entries;
+  for (const std::string_view line : split(index, '\n')) {
+    const Result<Value> value = encoding::parse_json(line);
+    if (!value || !value->is_object()) continue;
+    const std::string_view path = value->string_at("path");
+    const std::string_view newest = value->string_at("version");
+    if (path.empty()) continue;
+    const auto add = [&](std::string_view version, std::string_view digest) {
+      entries.push_back(
+          {EntryType::File, std::string(digest), fmt::format("packages/{}/{}/package", path, version)});
+    };
+    add(newest, value->string_at("digest"));
+    for (const std::string& each : value->texts_at("versions"))
+      if (each != newest) add(each, {});
+  }
+  return entries;
+}
+
+// The words of an error that a catalog answered with.
+std::string said(const http::Response& response) {
+  constexpr std::size_t kLongest = 600;
+  const auto answer = encoding::parse_json(response.body);
+  if (!answer.ok()) return {};
+  const std::string_view what = answer->string_at({"error", "message"});
+  const std::string_view why = answer->string_at({"error", "because"});
+  return escape_controls(
+      fmt::format("{}{}{}", what.substr(0, kLongest), why.empty() ? "" : ": ", why.substr(0, kLongest)));
+}
+
+class CatalogView final : public RegistryView {
+ public:
+  CatalogView(std::string name, std::string url, Path directory, FileSystem& files, EventSink& events,
+              std::unique_ptr<http::Transport> transport, PlainHttp plain)
+      : name_(std::move(name)),
+        url_(std::move(url)),
+        directory_(std::move(directory)),
+        files_(files),
+        events_(events),
+        transport_(std::move(transport)),
+        plain_(plain) {}
+
+  bool is_remote() const override { return true; }
+
+  // A whole version is what it says; of a range the newest version counts that passed and isn't yanked. The
+  // index has only the newest versions, so the catalog is asked for all.
+  Result<RegistryRef> exact(const RegistryRef& reference, const Context& context,
+                            const Accept& accept) override {
+    if (encoding::SemVer::parse(reference.version)) return reference;
+    MIST_TRY(const encoding::SemVerRange range, encoding::SemVerRange::parse(reference.version));
+    Result<std::vector<std::string>> versions = published(reference, context);
+    if (!versions && versions.error().kind == ErrorKind::Retryable && kept_index()) {
+      events_.warn(fmt::format("{}; the versions in {} are taken as they were when they were last read",
+                               escape_controls(versions.error().to_line()), name_));
+      return RegistryView::exact(reference, context, accept);
+    }
+    if (!versions) return std::move(versions).error();
+    const std::optional<std::string> newest = oci::newest_in(range, *versions);
+    if (!newest) return version_not_found(reference, {{reference.path, *versions}});
+    RegistryRef exact = reference;
+    exact.version = *newest;
+    return exact;
+  }
+
+  Result<ReadPackage> read(const RegistryRef& reference, const Context& context,
+                           const Accept& /*accept*/) override {
+    return read_now(reference, context);
+  }
+
+  Result<PackageIndex> index(const Context& context, const Accept& accept) override {
+    MIST_TRY(const KeptIndex kept, some_index(context, accept));
+    return PackageIndex(entries_in(kept.text));
+  }
+
+  Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
+                            const Accept& accept) override {
+    MIST_TRY(KeptIndex kept, some_index(context, accept));
+    RegistryFile file{.state = kept.state, .is_known = kept.state == known, .bytes = std::nullopt};
+    // There are no others.
+    if (path == kIndexFile && !file.is_known) file.bytes = std::move(kept.text);
+    return file;
+  }
+
+  PackageIndex known() const override {
+    const std::optional<KeptIndex> kept = kept_index();
+    return PackageIndex(kept ? entries_in(kept->text) : std::vector<TreeEntry>());
+  }
+
+  Result<Moved> update(const Context& context, const Accept& accept) override {
+    const std::optional<KeptIndex> before = kept_index();
+    MIST_TRY(const KeptIndex after, fetch(context, accept));
+    return Moved{before ? before->state : std::string(), after.state};
+  }
+
+ private:
+  class State final : public RegistryState {
+   public:
+    State(const CatalogView& view, PackageIndex index, const Context& context)
+        : view_(view), index_(std::move(index)), context_(context) {}
+
+    // Of older versions the index says nothing. Their bytes are held against their pins when they are read.
+    Result<std::string> object_of(const RegistryRef& reference) const override {
+      MIST_TRY(const Located located, index_.find(reference));
+      if (!located.entries.front().object.empty()) return located.entries.front().object;
+      return error(ErrorKind::NotFound, "the index has no digest of it");
+    }
+    Result<ReadPackage> read(const RegistryRef& reference) const override {
+      return view_.read_now(reference, context_);
+    }
+
+   private:
+    const CatalogView& view_;
+    PackageIndex index_;
+    const Context& context_;
+  };
+
+  std::optional<KeptIndex> kept_index() const {
+    const Result<std::string> text = files_.read(directory_ / kCurrent, kMostKept);
+    return text ? from_file(*text) : std::nullopt;
+  }
+
+  Result<KeptIndex> some_index(const Context& context, const Accept& accept) {
+    std::optional<KeptIndex> kept = kept_index();
+    if (kept) return *std::move(kept);
+    return fetch(context, accept);
+  }
+
+  Result<KeptIndex> fetch(const Context& context, const Accept& accept) {
+    Activity activity(events_, fmt::format("reading the index of {}", name_));
+    Result<KeptIndex> fetched = fetch_quietly(context, accept);
+    if (!fetched) activity.fail();
+    return fetched;
+  }
+
+  Result<KeptIndex> fetch_quietly(const Context& context, const Accept& accept) {
+    std::optional<KeptIndex> kept = kept_index();
+    const std::string url = http::join_url(url_, fmt::format("/{}", kIndexFile));
+    const FileValidators known{.etag = kept ? kept->etag : std::string(), .last_modified = {}};
+    MIST_TRY(CheckedFile file, fetch_changed_file(*transport_, url, known, context,
+                                                  {.plain = plain_, .repository = url_}, kMostIndex));
+    if (file.unchanged && kept) return *std::move(kept);
+    if (!file.content)
+      return error(ErrorKind::NotFound, "{} has no {}", shown(), kIndexFile)
+          .with_hint("check the address: it is that of a mistletoe-catalog, as its pages name it");
+    KeptIndex fetched(std::move(file.validators.etag), *std::move(file.content));
+    MIST_TRY_VOID(accept(State(*this, PackageIndex(entries_in(fetched.text)), context)));
+    MIST_TRY_VOID(config::make_private_directory(files_, directory_));
+    MIST_TRY_VOID(files_.write(directory_ / kCurrent, to_file(fetched), {.mode = 0600, .durable = false}));
+    return fetched;
+  }
+
+  std::string shown() const { return escape_controls(config::redact_urls(url_)); }
+
+  Result<http::Response> ask(const std::string& path, std::uint64_t limit, const Context& context) const {
+    MIST_TRY(http::Response response, transport_->send({.method = "GET",
+                                                        .url = http::join_url(url_, path),
+                                                        .headers = {{"Accept", "*/*"}},
+                                                        .repeat = http::Repeat::Safe,
+                                                        .response_limit = limit},
+                                                       context));
+    const int status = response.status;
+    if (status == 200 || status == 404 || status == 410) return response;
+    const ErrorKind kind = status == 429 || status >= 500   ? ErrorKind::Retryable
+                           : status == 401 || status == 403 ? ErrorKind::Forbidden
+                                                            : ErrorKind::Invalid;
+    return error(kind, "{} answered with status {}", escape_controls(http::join_url(url_, path)), status)
+        .with_because(said(response));
+  }
+
+  // Moderators hid it, and say why.
+  Error taken_back(const RegistryRef& reference, const http::Response& response) const {
+    return error(ErrorKind::NotFound, "{} doesn't deliver {}", shown(), PackageRef(reference).display())
+        .with_because(said(response))
+        .with_hint(fmt::format("mistctl search {} shows what it has", reference.name()));
+  }
+
+  // Of a package, newest first: those that passed and aren't yanked or hidden.
+  Result<std::vector<std::string>> published(const RegistryRef& reference, const Context& context) const {
+    std::vector<std::string> versions;
+    std::string after;
+    for (int page = 0; page < kMostPages; ++page) {
+      const std::string path = fmt::format("/api/v1/packages/{}?limit=100&after={}",
+                                           http::escape_segment(reference.path), http::escape_query(after));
+      MIST_TRY(const http::Response response, ask(path, kMostAnswer, context));
+      if (response.status == 404) return version_not_found(reference, known().packages());
+      if (response.status == 410) return taken_back(reference, response);
+      MIST_TRY(const Value answer, encoding::parse_json(response.body));
+      const Value* const items = answer.find("items");
+      if (items == nullptr || !items->is_array()) return no_catalog();
+      for (const Value& each : items->as_array()) {
+        after = each.string_at("version");
+        const Value* const yanked = each.find("yanked");
+        const bool is_yanked = yanked != nullptr && !yanked->is_null();
+        if (each.string_at("state") == "passed" && !is_yanked && !after.empty()) versions.push_back(after);
+      }
+      if (answer.string_at("next").empty() || items->empty()) break;
+    }
+    return versions;
+  }
+
+  Error no_catalog() const {
+    return error(ErrorKind::Invalid, "{} is not a catalog", shown())
+        .with_hint("check the address: mistctl registry list");
+  }
+
+  Result<std::string> digest_of_version(const RegistryRef& reference, const Context& context) const {
+    const std::string path =
+        fmt::format("/api/v1/packages/{}/versions/{}", http::escape_segment(reference.path),
+                    http::escape_segment(reference.version));
+    MIST_TRY(const http::Response response, ask(path, kMostAnswer, context));
+    if (response.status == 404) return version_not_found(reference, known().packages());
+    if (response.status == 410) return taken_back(reference, response);
+    MIST_TRY(const Value answer, encoding::parse_json(response.body));
+    const std::string_view state = answer.string_at("state");
+    if (state.empty()) return no_catalog();
+    if (state != "passed")
+      return error(ErrorKind::NotFound, "{} isn't published yet", PackageRef(reference).display())
+          .with_because(fmt::format("its state at {} is {}", shown(), escape_controls(state.substr(0, 100))))
+          .with_hint(
+              fmt::format("{}/packages/{}/{}/test shows why", shown(), reference.path, reference.version));
+    if (const Value* const why = answer.find("yanked"); why != nullptr && why->is_string())
+      events_.warn(fmt::format("{} was yanked{}{}", PackageRef(reference).display(),
+                               why->as_string().empty() ? "" : ": ",
+                               escape_controls(why->as_string().substr(0, 500))));
+    return std::string(answer.string_at("digest"));
+  }
+
+  Result<ReadPackage> read_now(const RegistryRef& reference, const Context& context) const {
+    MIST_TRY(const std::string text, digest_of_version(reference, context));
+    MIST_TRY(const crypto::Digest digest, crypto::Digest::parse(text));
+    const std::string path = fmt::format("/api/v1/blobs/{}", digest.str());
+    MIST_TRY(http::Response response, ask(path, kMostBlob, context));
+    if (response.status != 200) return taken_back(reference, response);
+    const crypto::Digest got = crypto::sha256(response.body);
+    if (got != digest)
+      return error(ErrorKind::Invalid, "{} sent other bytes for {} than it promised", shown(),
+                   PackageRef(reference).display())
+          .with_because(fmt::format("it promised {}, the bytes have {}", digest.str(), got.str()))
+          .with_hint("try again; if that doesn't help, tell whoever runs the catalog");
+    MIST_TRY(PackageContent content, content_of_blob(std::move(response.body)));
+    return ReadPackage{.content = std::move(content),
+                       .object = digest.str(),
+                       .origin = escape_controls(http::join_url(url_, path))};
+  }
+
+  std::string name_;
+  std::string url_;
+  Path directory_;
+  FileSystem& files_;
+  EventSink& events_;
+  std::unique_ptr<http::Transport> transport_;
+  PlainHttp plain_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RegistryView>> open_catalog_view(std::string name, const std::string& url,
+                                                        Path directory, FileSystem& files, EventSink& events,
+                                                        const OciAccess& web) {
+  if (!web.transport) return error(ErrorKind::Invalid, "catalogs can't be reached from here");
+  MIST_TRY(std::string address, parse_catalog_url(url));
+  return std::unique_ptr<RegistryView>(std::make_unique<CatalogView>(
+      std::move(name), std::move(address), std::move(directory), files, events, web.transport(),
+      web.plain_http ? PlainHttp::Everywhere : PlainHttp::ThisMachine));
+}
+
+Result<std::string> parse_catalog_url(std::string_view text) {
+  const auto bad = [&](std::string_view why, std::string hint) {
+    return error(ErrorKind::Invalid, "{} is not the address of a catalog: {}",
+                 escape_controls(config::redact_urls(text)), why)
+        .with_hint(std::move(hint));
+  };
+  while (text.ends_with('/')) text.remove_suffix(1);
+  const Result<http::Url> url = http::Url::parse(text);
+  if (!url) return bad("it can't be read", "write it as its pages do: https://catalog.example.com");
+  if (!url->user.empty()) return bad("it holds credentials", "a catalog needs none; leave them out");
+  if (!url->query.empty()) return bad("it holds a query", "leave it out");
+  if (url->scheme != "https" && !oci::is_loopback_host(url->authority()))
+    return bad("it isn't https", "http is possible to this machine alone");
+  return std::string(text);
+}
+
+}  // namespace mist::registry

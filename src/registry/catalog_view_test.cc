@@ -1,0 +1,274 @@
+#include "registry/catalog_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "encoding/json.h"
+#include "http/url.h"
+#include "registry/package_blob.h"
+#include "registry/registry.h"
+#include "testing/fake_transport.h"
+#include "testing/forwarding_transport.h"
+#include "testing/recorded_events.h"
+#include "testing/temp_dir.h"
+
+namespace mist::registry {
+namespace {
+
+using encoding::Value;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A catalog at https://catalog.example with the package etcd, and this machine's view of it.
+class CatalogRegistry : public ::testing::Test {
+ protected:
+  CatalogRegistry() {
+    const auto environment = [this](std::string_view name) -> std::optional<std::string> {
+      if (name == "MIST_HOME_LOCATION") return (temp.path() / "home").string();
+      return std::nullopt;
+    };
+    paths = *config::Paths::from_environment(environment, "/usr/bin/mistctl");
+    access = {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(web); },
+              .environment = environment};
+    publish("1.0.0", "one");
+    publish("1.2.0", "two");
+    web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
+      if (away) return error(ErrorKind::Retryable, "catalog.example does not answer");
+      return answer(request);
+    });
+  }
+
+  struct Version {
+    std::string version, digest, state = "passed";
+    std::optional<std::string> yanked = {};
+  };
+
+  void publish(const std::string& version, const std::string& content) {
+    const PackageTree tree{{{"K3.yaml", "name: etcd\n"}, {"content", content}}};
+    const std::string blob = *blob_of(tree);
+    const std::string digest = crypto::sha256(blob).str();
+    blobs[digest] = blob;
+    versions.insert(versions.begin(), {version, digest});
+  }
+  Version& version(std::string_view number) {
+    return *std::ranges::find(versions, number, &Version::version);
+  }
+
+  static Value shown(const Version& version) {
+    return Value::object({{"version", Value(version.version)},
+                          {"digest", Value(version.digest)},
+                          {"state", Value(version.state)},
+                          {"yanked", version.yanked ? Value(*version.yanked) : Value()}});
+  }
+  std::string index() const {
+    Value all{Value::Array{}};
+    for (const Version& each : versions) all.push_back(Value(each.version));
+    return "{\"apiVersion\":\"mistletoe.dev/v1alpha1\",\"kind\":\"PackageIndex\"}\n" +
+           encoding::to_json(Value::object({{"path", Value("etcd")},
+                                            {"version", Value(versions.front().version)},
+                                            {"digest", Value(versions.front().digest)},
+                                            {"versions", std::move(all)}})) +
+           "\n";
+  }
+
+  http::Response answer(const http::Request& request) {
+    const std::string path = http::Url::parse(request.url)->path;
+    http::Response response{.status = 200, .headers = {}, .body = {}};
+    constexpr std::string_view kVersions = "/api/v1/packages/etcd/versions/", kBlobs = "/api/v1/blobs/";
+    if (path == "/mistletoe-index.jsonl") {
+      response.body = index();
+      const std::string etag = fmt::format("\"{}\"", crypto::sha256(response.body).hex());
+      if (http::find_header(request.headers, "If-None-Match") == etag)
+        return {.status = 304, .headers = {}, .body = {}};
+      response.headers.push_back({"ETag", etag});
+      return response;
+    }
+    if (path == "/api/v1/packages/etcd") {
+      Value items{Value::Array{}};
+      for (const Version& each : versions) items.push_back(shown(each));
+      response.body = encoding::to_json(Value::object({{"items", std::move(items)}, {"next", Value()}}));
+      return response;
+    }
+    if (path.starts_with(kVersions)) {
+      if (hidden == path.substr(kVersions.size()))
+        return {.status = 410,
+                .headers = {},
+                .body = R"({"error":{"message":"etcd is hidden","because":"it mines coins"}})"};
+      const auto found = std::ranges::find(versions, path.substr(kVersions.size()), &Version::version);
+      if (found == versions.end()) return {.status = 404, .headers = {}, .body = {}};
+      response.body = encoding::to_json(shown(*found));
+      return response;
+    }
+    const auto blob = blobs.find(path.starts_with(kBlobs) ? path.substr(kBlobs.size()) : std::string());
+    if (blob == blobs.end()) return {.status = 404, .headers = {}, .body = {}};
+    response.body = blob->second;
+    return response;
+  }
+
+  Registries& open() {
+    registries = std::make_unique<Registries>(
+        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Use});
+    return *registries;
+  }
+  Status add(const std::string& url = "https://catalog.example/") {
+    return open().add(registry_with_catalog("community", url), Context());
+  }
+  std::string fetch(std::string_view reference) {
+    Registries& all = open();
+    const auto parsed = all.parse(reference);
+    if (!parsed) return "error: " + parsed.error().to_line();
+    const auto fetched = all.fetch(*parsed, Context());
+    if (!fetched) return fmt::format("error: {} {}", fetched.error().to_line(), fetched.error().hint);
+    return fmt::format("{} {}", fetched->resolved.to_string(),
+                       std::get<PackageTree>(fetched->content).files.back().bytes);
+  }
+  std::vector<std::string> asked_since(std::size_t first) const {
+    std::vector<std::string> asked;
+    const std::vector<http::Request> all = web.requests();
+    for (std::size_t i = first; i < all.size(); ++i) asked.push_back(http::Url::parse(all[i].url)->path);
+    return asked;
+  }
+
+  mist::testing::TempDir temp;
+  HostFileSystem files;
+  HostProcessRunner processes;
+  mist::testing::RecordedEvents events;
+  SystemClock clock;
+  config::Paths paths;
+  OciAccess access;
+  mist::testing::FakeTransport web;
+  std::vector<Version> versions;
+  std::map<std::string, std::string> blobs;
+  std::string hidden;
+  bool away = false;
+  std::unique_ptr<Registries> registries;
+};
+
+TEST_F(CatalogRegistry, AVersionOrARangeIsFetchedByItsDigest) {
+  ASSERT_TRUE(add().ok());
+  EXPECT_EQ(fetch("community/etcd:1.0.0"), "community/etcd:1.0.0 one");
+  EXPECT_EQ(fetch("community/etcd:^1"), "community/etcd:1.2.0 two");
+  EXPECT_THAT(fetch("community/etcd:^2"), AllOf(HasSubstr("no version ^2 of etcd"), HasSubstr("1.2.0")));
+  EXPECT_THAT(fetch("community/etcd:9.0.0"), HasSubstr("no package etcd")) << "no index was read yet";
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  EXPECT_THAT(fetch("community/etcd:9.0.0"), HasSubstr("no version 9.0.0 of etcd"));
+  EXPECT_THAT(fetch("community/etc:1.0.0"), HasSubstr("did you mean community/etcd?"));
+}
+
+TEST_F(CatalogRegistry, AKnownVersionAsksNothing) {
+  ASSERT_TRUE(add().ok());
+  ASSERT_EQ(fetch("community/etcd:1.0.0"), "community/etcd:1.0.0 one");
+  away = true;
+  EXPECT_EQ(fetch("community/etcd:1.0.0"), "community/etcd:1.0.0 one");
+  EXPECT_THAT(fetch("community/etcd:1.2.0"), HasSubstr("does not answer"));
+}
+
+TEST_F(CatalogRegistry, AnIndexThatDidNotChangeIsNotSentAgain) {
+  ASSERT_TRUE(add().ok());
+  const auto first = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_TRUE(first.ok()) << first.error().to_line();
+  EXPECT_EQ(first->packages, 1U);
+  EXPECT_EQ(first->versions, 2U);
+  const std::size_t before = web.count();
+  const auto again = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->before, again->after);
+  EXPECT_THAT(asked_since(before), ElementsAre("/mistletoe-index.jsonl"));
+  EXPECT_FALSE(http::find_header(web.requests().back().headers, "If-None-Match").empty());
+  publish("1.3.0", "three");
+  const auto newer = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_TRUE(newer.ok());
+  EXPECT_NE(newer->before, newer->after);
+  EXPECT_EQ(newer->versions, 3U);
+}
+
+TEST_F(CatalogRegistry, ADamagedIndexIsFetchedAgain) {
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  Path kept;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(temp.path() / "home"))
+    if (each.path().filename() == "current") kept = each.path();
+  const std::string text = *files.read(kept);
+  ASSERT_TRUE(files.write(kept, text.substr(0, text.size() - 20)).ok());
+  const auto file = open().read_file("community", "mistletoe-index.jsonl", "", Context());
+  ASSERT_TRUE(file.ok()) << file.error().to_line();
+  EXPECT_EQ(file->bytes, index());
+}
+
+TEST_F(CatalogRegistry, OnlyWhatPassedIsFetched) {
+  ASSERT_TRUE(add().ok());
+  version("1.2.0").state = "testing";
+  EXPECT_EQ(fetch("community/etcd:^1"), "community/etcd:1.0.0 one");
+  EXPECT_THAT(fetch("community/etcd:1.2.0"),
+              AllOf(HasSubstr("community/etcd:1.2.0 isn't published yet"), HasSubstr("is testing")));
+}
+
+TEST_F(CatalogRegistry, AYankedVersionIsForThoseWhoNameIt) {
+  ASSERT_TRUE(add().ok());
+  version("1.2.0").yanked = "it loses keys";
+  EXPECT_EQ(fetch("community/etcd:^1"), "community/etcd:1.0.0 one");
+  EXPECT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two");
+  EXPECT_THAT(events.messages, Contains(HasSubstr("community/etcd:1.2.0 was yanked: it loses keys")));
+}
+
+TEST_F(CatalogRegistry, AHiddenVersionIsRefusedWithTheReason) {
+  ASSERT_TRUE(add().ok());
+  hidden = "1.2.0";
+  EXPECT_THAT(fetch("community/etcd:1.2.0"),
+              AllOf(HasSubstr("doesn't deliver community/etcd:1.2.0"), HasSubstr("it mines coins")));
+}
+
+TEST_F(CatalogRegistry, OtherBytesThanTheDigestAreRefused) {
+  ASSERT_TRUE(add().ok());
+  blobs[version("1.0.0").digest] = *blob_of(PackageTree{{{"K3.yaml", "name: evil\n"}}});
+  EXPECT_THAT(fetch("community/etcd:1.0.0"), HasSubstr("sent other bytes for community/etcd:1.0.0"));
+}
+
+TEST_F(CatalogRegistry, AVersionThatChangedIsRefused) {
+  ASSERT_TRUE(add().ok());
+  ASSERT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two");
+  versions.erase(versions.begin());
+  publish("1.2.0", "evil");
+  const auto updated = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_FALSE(updated.ok());
+  EXPECT_EQ(updated.error().kind, ErrorKind::Conflict);
+  EXPECT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two") << "as it was first used";
+}
+
+TEST_F(CatalogRegistry, WhileItIsAwayARangeIsTakenOfTheLastIndex) {
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  ASSERT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two");
+  away = true;
+  EXPECT_EQ(fetch("community/etcd:^1"), "community/etcd:1.2.0 two");
+  EXPECT_THAT(events.messages, Contains(HasSubstr("are taken as they were when they were last read")));
+}
+
+TEST_F(CatalogRegistry, TakesTheAddressesOfCatalogsAlone) {
+  for (const char* url : {"http://catalog.example", "https://ann:secret@catalog.example",
+                          "https://catalog.example?q=1", "catalog", "ftp://catalog.example"}) {
+    const Status added = add(url);
+    ASSERT_FALSE(added.ok()) << url;
+    EXPECT_EQ(added.error().kind, ErrorKind::Invalid) << url;
+    EXPECT_THAT(added.error().to_line(), ::testing::Not(HasSubstr("secret")));
+  }
+  EXPECT_EQ(*parse_catalog_url("http://127.0.0.1:8080/"), "http://127.0.0.1:8080");
+  ASSERT_TRUE(add("https://catalog.example/").ok());
+  web.otherwise([](const http::Request&, const Context&) -> Result<http::Response> {
+    return http::Response{.status = 404, .headers = {}, .body = {}};
+  });
+  const auto updated = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_FALSE(updated.ok());
+  EXPECT_THAT(updated.error().to_line(), HasSubstr("https://catalog.example has no mistletoe-index.jsonl"));
+}
+
+}  // namespace
+}  // namespace mist::registry
