@@ -15,6 +15,7 @@
 
 #include "base/context.h"
 #include "base/file_io.h"
+#include "base/storage_fault.h"
 
 namespace mist {
 namespace {
@@ -124,7 +125,10 @@ Status sync_directory(const Path& path) {
 Error errno_error(std::string_view verb, const Path& path, int code) {
   Error result = error(kind_of(code), "cannot {} {}", verb, path.string());
   result.because = std::strerror(code);
-  if (code == ENOSPC || code == EDQUOT) result.hint = "free some disk space, then try again";
+  if (code == ENOSPC || code == EDQUOT) {
+    result.hint = "free some disk space, then try again";
+    result.details.set(StorageFull());
+  }
   return result;
 }
 

@@ -12,6 +12,9 @@ namespace mist {
 /// servers of this machine.
 struct StorageFault {};
 
+/// The fact of an error: there is no room on a disk for what was to be written. Nothing of it was kept.
+struct StorageFull {};
+
 template <typename T>
 Result<T> of_storage(Result<T> result) {
   if (!result.ok()) result.error().details.set(StorageFault());
@@ -19,5 +22,6 @@ Result<T> of_storage(Result<T> result) {
 }
 
 inline bool is_storage_fault(const Error& failure) { return failure.detail<StorageFault>() != nullptr; }
+inline bool is_storage_full(const Error& failure) { return failure.detail<StorageFull>() != nullptr; }
 
 }  // namespace mist

@@ -96,6 +96,11 @@ WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   if (status < 500)
     return html(message_page(frame, "That didn't work", sentence(reply.error().message)), status);
   dependencies_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
+  if (status == kNoRoom)
+    return html(message_page(frame, "No room",
+                             "The catalog's disk is full, so nothing of what you sent was kept. Try again "
+                             "later; reading works meanwhile."),
+                status);
   return html(
       message_page(frame, "Something is wrong", "The catalog can't show this page now. Try again later."),
       status);

@@ -20,7 +20,7 @@ constexpr std::size_t kMostJsonValues = 1000;
 
 int status_of(const Error& failure) {
   using enum ErrorKind;
-  if (is_storage_fault(failure)) return 503;
+  if (is_storage_fault(failure)) return is_storage_full(failure) ? kNoRoom : 503;
   switch (failure.kind) {
     case NotFound:
       return 404;
@@ -45,6 +45,10 @@ int status_of(const Error& failure) {
 }
 
 Error for_everybody(const Error& failure) {
+  if (is_storage_fault(failure) && is_storage_full(failure))
+    return error(ErrorKind::Retryable, "the catalog's disk is full, so it keeps nothing now")
+        .with_because("nothing of this request was kept")
+        .with_hint("try again later; reading works meanwhile");
   if (is_storage_fault(failure))
     return error(ErrorKind::Retryable, "the catalog can't read or write its data now")
         .with_hint("try again later");

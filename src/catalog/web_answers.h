@@ -14,7 +14,10 @@
 
 namespace mist::catalog {
 
-/// The HTTP status that says what an error's kind does; 503 of a StorageFault, whatever its kind.
+/// 507, Insufficient Storage (RFC 4918, section 11.5).
+inline constexpr int kNoRoom = 507;
+/// The HTTP status that says what an error's kind does; of a StorageFault 503, whatever its kind, or kNoRoom
+/// where the disk is full.
 int status_of(const Error& failure);
 /// The error as everybody may read it: one sentence in place of faults of this machine, which are for its
 /// log.

@@ -98,6 +98,7 @@ Error Database::failure(int code, std::string_view doing) const {
   failed.because = database_ != nullptr ? ::sqlite3_errmsg(database_.get()) : ::sqlite3_errstr(code);
   failed.hint = hint_of(code);
   if (failed.kind != ErrorKind::Conflict) failed.details.set(StorageFault());
+  if ((code & 0xff) == SQLITE_FULL) failed.details.set(StorageFull());
   return failed;
 }
 
