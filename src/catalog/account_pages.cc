@@ -228,6 +228,19 @@ Markup tokens_section(const FormState& form, const AccountView& view) {
   return out;
 }
 
+// Why versions of this account aren't published.
+Markup unpublished_list(const std::vector<ReviewedVersion>& versions) {
+  Markup items;
+  for (const auto& [version, owner] : versions)
+    items += markup("<li><a href=\"{}/{}\">{} {}</a> {}</li>\n", package_path(version.package),
+                    http::escape_segment(version.version), version.package, version.version,
+                    version.review == Review::Rejected
+                        ? markup("<span class=\"failed\">was rejected: {}</span>", version.rejected_because)
+                        : markup("awaits its review"));
+  if (items.empty()) return items;
+  return markup("<h3 id=\"unpublished\">Versions that aren't published</h3>\n<ul>\n{}</ul>\n", items);
+}
+
 Markup projects_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Project& each : view.projects)
@@ -241,6 +254,7 @@ Markup projects_section(const FormState& form, const AccountView& view) {
   Markup out = markup("<h2 id=\"projects\">Projects</h2>\n");
   out += rows.empty() ? markup("<p>There are none yet.</p>\n")
                       : wide("projects", markup("<table>\n{}</table>", rows));
+  out += unpublished_list(view.unpublished);
   out += markup(
       "<h3>Link a repository</h3>\n<form method=\"post\" action=\"/account/projects\">\n{}{}{}{}"
       "<button>Link it</button>\n</form>\n",
@@ -357,7 +371,10 @@ std::string account_page(const PageFrame& frame, const FormState& form, const Ac
                           to_string(account.role), format_time(view.details.created).substr(0, 10),
                           problem_note(form.problem));
   if (account.role >= Role::Moderator)
-    content += markup("<p><a href=\"/admin/reports\">Open reports: {}</a></p>\n", view.reports);
+    content += markup(
+        "<p><a href=\"/admin/reports\">Open reports: {}</a></p>\n<p><a href=\"/admin/reviews\">Versions that "
+        "await a review: {}</a></p>\n",
+        view.reports, view.reviews);
   if (account.role == Role::Administrator)
     content += markup("<p><a href=\"/admin\">Accounts of others, and what was changed</a></p>\n");
   content += projects_section(form, view);
@@ -405,6 +422,39 @@ Markup version_controls(const Version& version, const std::string& form_token) {
   fields += text_field({.name = "reason", .label = "Why it is yanked", .required = false});
   out += button_form("/account/versions/yank", form_token, fields, "Yank");
   return out;
+}
+
+Markup review_controls(const Version& version, const std::string& form_token) {
+  Markup fields = hidden_field("package", version.package);
+  fields += hidden_field("version", version.version);
+  Markup out = markup("<h2 id=\"review\">Review</h2>\n");
+  out += button_form("/admin/reviews/publish", form_token, fields, "Publish this version");
+  if (version.review != Review::Awaited) return out;
+  fields += text_field({.name = "why", .label = "Why it is rejected, for its author", .form = "reject"});
+  return out += button_form("/admin/reviews/reject", form_token, fields, "Reject this version");
+}
+
+std::string reviews_page(const PageFrame& frame, const Slice<ReviewedVersion>& reviews) {
+  Markup rows;
+  for (const auto& [version, owner] : reviews.items)
+    rows += markup(
+        "<tr><th scope=\"row\"><a href=\"{}/{}\">{} {}</a></th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        package_path(version.package), http::escape_segment(version.version), version.package,
+        version.version, owner, to_string(version.state), format_time(version.created).substr(0, 10));
+  Markup content = markup(
+      "<h1 id=\"reviews\">Versions that await a review</h1>\n<p>Nobody but their authors and moderators sees "
+      "them. They are published or rejected on their own pages.</p>\n");
+  content += rows.empty()
+                 ? markup("<p>None does.</p>\n")
+                 : wide("reviews",
+                        markup("<table><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">Of</th><th "
+                               "scope=\"col\">Test</th><th scope=\"col\">Submitted</th></tr></thead>\n"
+                               "<tbody>{}</tbody></table>",
+                               rows));
+  if (!reviews.next.empty())
+    content += markup("<p><a href=\"/admin/reviews?after={}\" rel=\"next\">More</a></p>\n",
+                      http::escape_query(reviews.next));
+  return frame_of(frame, "Reviews", content).text();
 }
 
 Markup hiding_controls(const Version& version, const std::string& form_token) {

@@ -51,8 +51,10 @@ struct AccountView {
   std::vector<Project> projects;
   std::vector<TokenFacts> tokens;
   std::vector<AccountStore::LinkedIdentity> identities;
-  std::string issuer;        ///< as of login_page
-  std::int64_t reports = 0;  ///< that are open
+  std::string issuer;                             ///< as of login_page
+  std::int64_t reports = 0;                       ///< that are open
+  std::int64_t reviews = 0;                       ///< that moderators have to make
+  std::vector<ReviewedVersion> unpublished = {};  ///< its own versions: some of them
   std::vector<OwnDomain> domains;
   std::vector<Passkey> passkeys = {};
   PasskeyOffer offer = PasskeyOffer::No;
@@ -65,6 +67,10 @@ std::string linked_page(const PageFrame& frame, const Project& project);
 
 /// Forms, for the package's page, of all that its author and moderators may do with a version.
 Markup version_controls(const Version& version, const std::string& form_token);
+/// Forms that let moderators publish or reject it.
+Markup review_controls(const Version& version, const std::string& form_token);
+/// The versions that await a review.
+std::string reviews_page(const PageFrame& frame, const Slice<ReviewedVersion>& reviews);
 /// Forms that let moderators hide it, or its package, and show them again.
 Markup hiding_controls(const Version& version, const std::string& form_token);
 

@@ -22,6 +22,7 @@ using http::WebRequest;
 
 constexpr std::size_t kLongestNext = 400;
 constexpr int kMostProjects = 100;
+constexpr int kMostUnpublished = 50;
 constexpr int kMostAccounts = 100;
 constexpr int kMostEntries = 100;
 // Sign-ins that one client begins at the issuer: 20 at once, then one in 10 seconds.
@@ -148,6 +149,9 @@ std::span<const AccountSite::Route> AccountSite::routes() {
       Route{"POST", "/admin/comments/show", Needs::Moderator, &S::show_comment},
       Route{"POST", "/admin/packages/hide", Needs::Moderator, &S::hide_package},
       Route{"POST", "/admin/packages/show", Needs::Moderator, &S::show_package},
+      Route{"GET", "/admin/reviews", Needs::Moderator, &S::show_reviews},
+      Route{"POST", "/admin/reviews/publish", Needs::Moderator, &S::publish_version},
+      Route{"POST", "/admin/reviews/reject", Needs::Moderator, &S::reject_version},
       Route{"GET", "/admin", Needs::Administrator, &S::show_accounts},
       Route{"GET", "/admin/audit", Needs::Administrator, &S::show_audit},
       Route{"POST", "/admin/role", Needs::Administrator, &S::set_role},
@@ -476,9 +480,13 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
     MIST_TRY(passkeys, passkeys_->of(ask.account().name));
   }
   std::int64_t reports = 0;
+  std::int64_t reviews = 0;
   if (ask.account().role >= Role::Moderator) {
     MIST_TRY(reports, dependencies_.feedback.count_reports());
+    MIST_TRY(reviews, dependencies_.store.count_reviews());
   }
+  MIST_TRY(Slice<ReviewedVersion> unpublished,
+           dependencies_.store.reviews(ask.account().name, {.after = {}, .limit = kMostUnpublished}));
   return html(
       account_page(ask.frame, ask.state(),
                    {.details = *details,
@@ -489,6 +497,8 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
                     .identities = std::move(identities),
                     .issuer = dependencies_.oidc == nullptr ? std::string() : dependencies_.oidc->issuer(),
                     .reports = reports,
+                    .reviews = reviews,
+                    .unpublished = std::move(unpublished.items),
                     .domains = std::move(domains),
                     .passkeys = std::move(passkeys),
                     .offer = offer()}));

@@ -174,6 +174,9 @@ class AccountSite {
   Reply show_comment(const Ask& ask);
   Reply hide_package(const Ask& ask);
   Reply show_package(const Ask& ask);
+  Reply show_reviews(const Ask& ask);
+  Reply publish_version(const Ask& ask);
+  Reply reject_version(const Ask& ask);
   Result<std::string> package_of_comment(std::int64_t id);
 
   http::WebAnswer login_answer(const Ask& ask, std::string problem, int status) const;

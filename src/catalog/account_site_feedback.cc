@@ -120,4 +120,22 @@ AccountSite::Reply AccountSite::show_package(const Ask& ask) {
   return see_other(package_path(package));
 }
 
+AccountSite::Reply AccountSite::show_reviews(const Ask& ask) {
+  MIST_TRY(const Slice<ReviewedVersion> reviews,
+           dependencies_.store.reviews({}, {.after = field(ask.query, "after"), .limit = kReportsOfPage}));
+  return html(reviews_page(ask.frame, reviews));
+}
+
+AccountSite::Reply AccountSite::publish_version(const Ask& ask) {
+  MIST_TRY_VOID(dependencies_.actions.review(ask.actor(), field(ask.form, "package"),
+                                             field(ask.form, "version"), std::nullopt));
+  return see_other("/admin/reviews");
+}
+
+AccountSite::Reply AccountSite::reject_version(const Ask& ask) {
+  MIST_TRY_VOID(dependencies_.actions.review(ask.actor(), field(ask.form, "package"),
+                                             field(ask.form, "version"), field(ask.form, "why")));
+  return see_other("/admin/reviews");
+}
+
 }  // namespace mist::catalog

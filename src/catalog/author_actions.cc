@@ -92,6 +92,30 @@ Status AuthorActions::test_again(const Actor& actor, const std::string& package,
                                         entry_of(actor, "test again", package + " " + version));
 }
 
+Status AuthorActions::review(const Actor& actor, const std::string& package, const std::string& version,
+                             const std::optional<std::string>& why_not) {
+  MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
+  if (!found) return no_such("package", package);
+  if (actor.account.role < Role::Moderator)
+    return error(ErrorKind::Forbidden, "{} can't review packages", actor.account.name)
+        .with_because("only moderators review them");
+  if (found->owner == actor.account.name)
+    return error(ErrorKind::Forbidden, "you can't review your own package")
+        .with_hint("ask another moderator");
+  std::optional<std::string> reason;
+  if (why_not) {
+    reason = std::string(trim(*why_not));
+    if (reason->empty())
+      return error(ErrorKind::Invalid, "the reason is empty")
+          .with_hint("its author sees it, and corrects the package by it");
+    MIST_TRY_VOID(check_reason(*reason));
+  }
+  const std::string words = version_words(package, version);
+  return dependencies_.store.review(package, version, reason,
+                                    entry_of(actor, reason ? "reject version" : "approve version",
+                                             reason ? fmt::format("{}: {}", words, *reason) : words));
+}
+
 Status AuthorActions::hide(const Actor& actor, const std::string& package, const std::string& version,
                            const std::string& why) {
   const std::string reason(trim(why));

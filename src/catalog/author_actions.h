@@ -51,6 +51,11 @@ class AuthorActions {
               const std::optional<std::string>& why);
   Status test_again(const Actor& actor, const std::string& package, const std::string& version);
 
+  /// Of moderators. A reason of one line, which the author sees, rejects it; without one it is published.
+  /// Forbidden: the package is the actor's own.
+  Status review(const Actor& actor, const std::string& package, const std::string& version,
+                const std::optional<std::string>& why_not);
+
   // Of moderators, with a reason of one line that everybody sees. `version` empty: the whole package.
   Status hide(const Actor& actor, const std::string& package, const std::string& version,
               const std::string& why);

@@ -61,6 +61,19 @@ Value to_value(const Project& project) {
                         {"hidden", project.hidden ? Value(*project.hidden) : Value()}});
 }
 
+Value to_value(const ReviewedVersion& reviewed) {
+  const VersionBrief& version = reviewed.version;
+  return Value::object({{"package", Value(version.package)},
+                        {"version", Value(version.version)},
+                        {"owner", Value(reviewed.owner)},
+                        {"commit", Value(version.commit)},
+                        {"digest", text_or_null(version.digest)},
+                        {"state", Value(to_string(version.state))},
+                        {"review", Value(to_string(version.review))},
+                        {"reason", text_or_null(version.rejected_because)},
+                        {"created", Value(format_time(version.created))}});
+}
+
 Value to_value(const VersionBrief& version) {
   if (version.hidden) return hidden_value(version);
   Value made = brief_value(version);

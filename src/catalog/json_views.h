@@ -13,6 +13,7 @@ namespace mist::catalog {
 
 encoding::Value to_value(const Error& failure);
 encoding::Value to_value(const Project& project);
+encoding::Value to_value(const ReviewedVersion& reviewed);
 /// Of a hidden one only that, and why.
 encoding::Value to_value(const Version& version);
 encoding::Value to_value(const VersionBrief& version);

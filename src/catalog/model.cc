@@ -9,6 +9,8 @@ using encoding::Value;
 
 constexpr std::array<std::string_view, 3> kRoles{"author", "moderator", "administrator"};
 constexpr std::array<std::string_view, 4> kVersionStates{"queued", "testing", "passed", "failed"};
+constexpr std::array<std::string_view, 3> kReviews{"published", "awaited", "rejected"};
+constexpr std::array<std::string_view, 3> kReviewPolicies{"none", "first-version", "every-version"};
 constexpr std::array<std::string_view, 4> kTestNodes{"no nodes", "real nodes", "simulated nodes",
                                                      "real and simulated nodes"};
 constexpr std::array<std::string_view, 3> kStepStates{"passed", "failed", "skipped"};
@@ -23,6 +25,7 @@ Value texts(const std::vector<std::string>& list) {
 
 std::string_view to_string(Role role) { return kRoles.at(static_cast<std::size_t>(role)); }
 std::string_view to_string(VersionState state) { return kVersionStates.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(Review review) { return kReviews.at(static_cast<std::size_t>(review)); }
 std::string_view to_string(TestNodes nodes) { return kTestNodes.at(static_cast<std::size_t>(nodes)); }
 bool any_simulated(TestNodes nodes) {
   return nodes == TestNodes::Simulated || nodes == TestNodes::RealAndSimulated;
@@ -36,6 +39,12 @@ Error hidden_by_moderators(std::string_view what, const std::string& why) {
 std::optional<VersionState> version_state_of(std::string_view text) {
   for (std::size_t i = 0; i < kVersionStates.size(); ++i)
     if (kVersionStates.at(i) == text) return static_cast<VersionState>(i);
+  return std::nullopt;
+}
+
+std::optional<ReviewPolicy> review_policy_of(std::string_view text) {
+  for (std::size_t i = 0; i < kReviewPolicies.size(); ++i)
+    if (kReviewPolicies.at(i) == text) return static_cast<ReviewPolicy>(i);
   return std::nullopt;
 }
 

@@ -52,6 +52,23 @@ enum class VersionState : std::uint8_t {
 std::optional<VersionState> version_state_of(std::string_view text);
 std::string_view to_string(VersionState state);  ///< "queued", "testing", "passed", "failed"
 
+/// Whether a moderator has to look at a version before everybody sees it (docs/catalog-admin.md, "Review").
+enum class Review : std::uint8_t {
+  Published,  ///< nobody had to, or a moderator approved it
+  Awaited,    ///< only its author and moderators see it
+  Rejected,   ///< the same, for good unless a moderator approves it after all
+};
+std::string_view to_string(Review review);  ///< "published", "awaited", "rejected"
+
+/// Which versions await a review when they are submitted.
+enum class ReviewPolicy : std::uint8_t {
+  None,
+  FirstVersion,  ///< those of packages of which none was published yet
+  EveryVersion,
+};
+std::optional<ReviewPolicy> review_policy_of(
+    std::string_view text);  ///< "none", "first-version", "every-version"
+
 /// The facts that a package states about itself.
 struct PackageFacts {
   struct Dependency {
@@ -88,14 +105,25 @@ struct VersionBrief {
   std::optional<std::string> yanked = {};  ///< why
   std::optional<std::string> hidden = {};  ///< why moderators hid it, or its package
   bool is_package_hidden = false;          ///< `hidden` is of the package
+  Review review = Review::Published;
+  std::string rejected_because = {};  ///< of a rejected one
   WallTime created{};
   std::int64_t downloads = 0;
+
+  /// Others are shown to their author and to moderators alone.
+  bool is_for_everybody() const { return !hidden && review == Review::Published; }
 };
 
 /// With what is large, which is read only of a version that is shown.
 struct Version : VersionBrief {
   PackageFacts facts = {};
   std::string readme = {};
+};
+
+/// A version that awaits its review, or was rejected.
+struct ReviewedVersion {
+  VersionBrief version = {};
+  std::string owner = {};
 };
 
 /// Gone: what is said of a package or version that moderators hid.

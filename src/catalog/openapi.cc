@@ -162,6 +162,16 @@ constexpr std::array kEndpoints{
              "", 204, false, Scope::Projects},
     Endpoint{Operation::Reports, "GET", "/api/v1/reports", Role::Moderator, "Open reports, the oldest first",
              "Reports", 200, true, Scope::Moderate},
+    Endpoint{
+        Operation::Reviews, "GET", "/api/v1/reviews", Role::Author,
+        "Versions that aren't published yet, the oldest first: yours, which await a review or were rejected; "
+        "with `all=true`, for moderators, those of everybody that await one",
+        "Reviews", 200, true},
+    Endpoint{
+        Operation::ReviewVersion, "PUT", "/api/v1/packages/{name}/versions/{version}/review", Role::Moderator,
+        "Publish a version that awaits its review, or reject it with a reason that its author sees; not of a "
+        "package of yours",
+        "", 204, false, Scope::Moderate, "ReviewRequest"},
     Endpoint{Operation::CloseReport, "PUT", "/api/v1/reports/{id}/decision", Role::Moderator,
              "Close a report", "", 204, false, Scope::Moderate, "DecisionRequest"},
 };
@@ -309,6 +319,18 @@ constexpr std::string_view kSchemas = R"({
       "quote": {"type": ["string", "null"], "description": "The comment when it was reported"},
       "quoted": {"type": ["string", "null"], "description": "The comment's account"},
       "by": {"type": "string"}, "reason": {"type": "string"},
+      "created": {"type": "string", "format": "date-time"}}}},
+    "next": {"type": ["string", "null"]}}},
+  "ReviewRequest": {"type": "object", "required": ["decision"], "properties": {
+    "decision": {"type": "string", "enum": ["publish", "reject"]},
+    "reason": {"type": "string", "maxLength": 500, "description": "One line; needed to reject it"}}},
+  "Reviews": {"type": "object", "required": ["items", "next"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "required": ["package", "version", "owner", "review"], "properties": {
+      "package": {"type": "string"}, "version": {"type": "string"}, "owner": {"type": "string"},
+      "commit": {"type": "string"}, "digest": {"type": ["string", "null"]},
+      "state": {"$ref": "#/components/schemas/State"},
+      "review": {"type": "string", "enum": ["awaited", "rejected"]},
+      "reason": {"type": ["string", "null"], "description": "Why it was rejected"},
       "created": {"type": "string", "format": "date-time"}}}},
     "next": {"type": ["string", "null"]}}},
   "Domain": {"type": "object", "required": ["domain", "proved", "checked"], "properties": {

@@ -57,6 +57,8 @@ enum class Operation : std::uint8_t {
   Domains,
   ProveDomain,
   RemoveDomain,
+  Reviews,
+  ReviewVersion,
 };
 
 struct Endpoint {

@@ -289,9 +289,11 @@ Markup versions_section(const Version& shown, const std::vector<VersionBrief>& v
                    version_path(each.package, each.version),
                    each.id == shown.id ? markup(" aria-current=\"page\"") : Markup(), each.version,
                    state_mark(each.state),
-                   each.hidden   ? markup(" <span class=\"state failed\">hidden</span>")
-                   : each.yanked ? markup(" <span class=\"state skipped\">yanked</span>")
-                                 : Markup(),
+                   each.hidden                      ? markup(" <span class=\"state failed\">hidden</span>")
+                   : each.review == Review::Awaited ? markup(" <span class=\"state queued\">in review</span>")
+                   : each.review == Review::Rejected ? markup(" <span class=\"state failed\">rejected</span>")
+                   : each.yanked                     ? markup(" <span class=\"state skipped\">yanked</span>")
+                                                     : Markup(),
                    format_time(each.created).substr(0, 10));
   Markup out =
       markup("<h2 id=\"versions\">Versions</h2>\n{}", wide("versions", markup("<table>\n{}</table>", rows)));
@@ -415,6 +417,17 @@ Markup warnings(const Version& shown) {
         "and "
         "moderators see this page.</p>\n",
         shown.is_package_hidden ? "this package" : "this version", *shown.hidden);
+  if (shown.review == Review::Awaited)
+    out += markup(
+        "<p class=\"note\"><b>This version awaits its review.</b> Until a moderator approves it, only its "
+        "author "
+        "and moderators see this page.</p>\n");
+  if (shown.review == Review::Rejected)
+    out += markup(
+        "<p class=\"note bad\"><b>The moderators of this catalog rejected this version.</b> The reason: {}. "
+        "Only "
+        "its author and moderators see this page. Publish the correction as another version.</p>\n",
+        shown.rejected_because);
   if (shown.yanked)
     out += markup("<p class=\"note\"><b>This version was yanked: its author advises against it.</b> {}</p>\n",
                   shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);

@@ -298,7 +298,8 @@ Result<NewVersion> Poller::read(const Project& project, const registry::GitUrl& 
                     .facts = {},
                     .readme = {},
                     .owner = project.owner,
-                    .url = project.url};
+                    .url = project.url,
+                    .review = dependencies_.review};
   const WallTime began = dependencies_.clock.now();
   const auto admitted = [&]() -> Result<Admitted> {
     const Path directory = dependencies_.directory / project.name;

@@ -77,6 +77,7 @@ struct PollerDependencies {
   Path directory;  ///< for what is fetched
   http::Resolver resolve = http::resolve_host;
   Repositories allowed = Repositories::Public;
+  ReviewPolicy review = ReviewPolicy::None;
   Duration interval = std::chrono::minutes(10);  ///< between polls of one repository
   int most_polls = 4;                            ///< at once
   std::int64_t most_versions = kVersionsOfAProject;

@@ -89,6 +89,9 @@ class Site {
   Result<Call> page_call(const http::WebRequest& request, const std::string& peer);
   Reply page_of(const std::vector<std::string>& parts, Call& call);
   static Markup controls_of(const Call& call, const Version& shown, const std::string& owner);
+  // Those that only their author and moderators see are left out for everybody else.
+  Status leave_out_unpublished(const Call& call, const std::string& package,
+                               std::vector<VersionBrief>& versions);
   Result<bool> may_see_hidden(const Call& call, const std::string& package);
   Reply package_page_of(const std::vector<std::string>& parts, const Call& call);
 
@@ -130,9 +133,9 @@ class Site {
   Reply revoke_token(const Call& call);
   Reply audit_log(const Call& call);
   Status is_package(const std::string& name);
-  // NotFound; Gone: moderators hid it, or its package.
+  // NotFound: there is none that is published. Gone: moderators hid it, or its package.
   Result<Version> version_named(const Call& call);
-  // All of them; hidden ones say that they are. NotFound; Gone: moderators hid the package.
+  // All that are published; hidden ones say that they are. NotFound; Gone: moderators hid the package.
   Result<std::vector<VersionBrief>> versions_of(const std::string& package);
   Reply ratings(const Call& call);
   Reply rate(const Call& call);
@@ -147,6 +150,8 @@ class Site {
   Reply hide_comment(const Call& call);
   Reply show_comment(const Call& call);
   Reply hide(const Call& call, bool on);
+  Reply reviews(const Call& call);
+  Reply review(const Call& call);
   Reply domains(const Call& call);
   Reply prove_domain(const Call& call);
   Reply remove_domain(const Call& call);

@@ -189,6 +189,10 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
     case Operation::UnhidePackage:
     case Operation::UnhideVersion:
       return hide(call, false);
+    case Operation::Reviews:
+      return reviews(call);
+    case Operation::ReviewVersion:
+      return review(call);
     case Operation::Domains:
       return domains(call);
     case Operation::ProveDomain:
@@ -299,7 +303,7 @@ Result<Version> Site::version_named(const Call& call) {
   const std::string words = call.name("name") + " " + call.name("version");
   MIST_TRY(std::optional<Version> found,
            dependencies_.store.version(call.name("name"), call.name("version")));
-  if (!found) return no_such("version", words);
+  if (!found || found->review != Review::Published) return no_such("version", words);
   if (found->hidden) return hidden_by_moderators(words, *found->hidden);
   return *std::move(found);
 }
@@ -312,6 +316,7 @@ Result<Version> Site::whole(const VersionBrief& version) {
 
 Result<std::vector<VersionBrief>> Site::versions_of(const std::string& package) {
   MIST_TRY(std::vector<VersionBrief> found, dependencies_.store.versions(package));
+  std::erase_if(found, [](const VersionBrief& each) { return each.review != Review::Published; });
   if (found.empty()) return no_such("package", package);
   if (found.front().is_package_hidden) return hidden_by_moderators(package, *found.front().hidden);
   return found;
@@ -334,7 +339,7 @@ Site::Reply Site::test(const Call& call) {
 Result<VersionChanges> Site::changes_of(const std::vector<VersionBrief>& versions, const VersionBrief& to,
                                         const std::string& from) {
   const auto at = std::ranges::find(versions, to.id, &VersionBrief::id);
-  const auto is_shown = [](const VersionBrief& each) { return !each.hidden; };
+  const auto is_shown = [](const VersionBrief& each) { return each.is_for_everybody(); };
   const auto before = from.empty()
                           ? std::find_if(at == versions.end() ? at : std::next(at), versions.end(), is_shown)
                           : std::ranges::find(versions, from, &VersionBrief::version);
@@ -477,7 +482,7 @@ Result<bool> Site::is_preparing(const Call& call) {
   const std::string package = call.asked("package");
   if (package.empty()) return false;
   MIST_TRY(const std::optional<Version> found, dependencies_.store.version(package, call.asked("version")));
-  if (!found || found->hidden) return false;
+  if (!found || !found->is_for_everybody()) return false;
   return dependencies_.previews->of(*found).state == PreviewState::Preparing;
 }
 
@@ -489,8 +494,9 @@ Status Site::check_module(const std::string& digest) {
   if (!versions) return refusal;
   for (const VersionName& each : *versions) {
     MIST_TRY(const std::optional<Version> version, dependencies_.store.version(each.package, each.version));
-    if (version && !version->hidden) return {};
-    if (version) refusal = hidden_by_moderators(each.package + " " + each.version, *version->hidden);
+    if (version && version->is_for_everybody()) return {};
+    if (version && version->hidden)
+      refusal = hidden_by_moderators(each.package + " " + each.version, *version->hidden);
   }
   return refusal;
 }

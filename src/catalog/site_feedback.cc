@@ -1,4 +1,4 @@
-// The answers of site.h about ratings, comments and reports, and about what moderators hide.
+// The answers of site.h about ratings, comments and reports, and about what moderators hide and review.
 
 #include "base/text.h"
 #include "catalog/json_views.h"
@@ -23,7 +23,7 @@ Result<std::string> text_in(const http::WebRequest& request, std::string_view na
 
 Status Site::is_package(const std::string& name) {
   MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(name));
-  if (!found) return no_such("package", name);
+  if (!found || !found->has_published) return no_such("package", name);
   if (found->hidden) return hidden_by_moderators(name, *found->hidden);
   return {};
 }
@@ -118,6 +118,34 @@ Site::Reply Site::hide(const Call& call, bool on) {
   } else {
     MIST_TRY_VOID(actions_.show(call.actor(), call.name("name"), version));
   }
+  return nothing(204);
+}
+
+Site::Reply Site::reviews(const Call& call) {
+  MIST_TRY(const Page page, page_asked(call));
+  const std::string all = call.asked("all");
+  if (!all.empty() && all != "true" && all != "false")
+    return error(ErrorKind::Invalid, "all must be true or false");
+  const bool of_everybody = all == "true";
+  if (of_everybody && call.account->role < Role::Moderator)
+    return error(ErrorKind::Forbidden, "{} may see only its own versions with this token", call.account->name)
+        .with_because("those of everybody are for moderators, with the scope moderate");
+  MIST_TRY(const Slice<ReviewedVersion> found,
+           dependencies_.store.reviews(of_everybody ? std::string() : call.account->name, page));
+  return json(
+      to_value(found, fmt::format("/api/v1/reviews?{}limit={}&after={}", of_everybody ? "all=true&" : "",
+                                  page.limit, http::escape_query(found.next))));
+}
+
+Site::Reply Site::review(const Call& call) {
+  MIST_TRY(const Value body, body_of(call.request));
+  MIST_TRY_VOID(only_members(body, {"decision", "reason"}));
+  const std::string_view decision = body.string_at("decision");
+  if (decision != "publish" && decision != "reject")
+    return error(ErrorKind::Invalid, "decision must be publish or reject");
+  std::optional<std::string> why_not;
+  if (decision == "reject") why_not = std::string(body.string_at("reason"));
+  MIST_TRY_VOID(actions_.review(call.actor(), call.name("name"), call.name("version"), why_not));
   return nothing(204);
 }
 

@@ -29,7 +29,7 @@ WebAnswer asset(std::string_view type, const std::string& body) {
 }
 
 bool is_good(const VersionBrief& version) {
-  return version.state == VersionState::Passed && !version.yanked && !version.hidden;
+  return version.state == VersionState::Passed && !version.yanked && version.is_for_everybody();
 }
 
 bool is_good_release(const VersionBrief& version) {
@@ -41,8 +41,7 @@ bool is_good_release(const VersionBrief& version) {
 std::vector<VersionBrief>::const_iterator shown_first(const std::vector<VersionBrief>& versions) {
   auto found = std::ranges::find_if(versions, is_good_release);
   if (found == versions.end()) found = std::ranges::find_if(versions, is_good);
-  if (found == versions.end())
-    found = std::ranges::find_if(versions, [](const VersionBrief& each) { return !each.hidden; });
+  if (found == versions.end()) found = std::ranges::find_if(versions, &VersionBrief::is_for_everybody);
   return found == versions.end() ? versions.begin() : found;
 }
 
@@ -163,6 +162,8 @@ Markup Site::controls_of(const Call& call, const Version& shown, const std::stri
   const bool is_moderator = account.role >= Role::Moderator;
   Markup out;
   if (owner == account.name || is_moderator) out += version_controls(shown, call.visitor->form_token());
+  if (is_moderator && shown.review != Review::Published && owner != account.name)
+    out += review_controls(shown, call.visitor->form_token());
   if (is_moderator) out += hiding_controls(shown, call.visitor->form_token());
   return out;
 }
@@ -174,6 +175,15 @@ Result<bool> Site::may_see_hidden(const Call& call, const std::string& package) 
   if (account.role >= Role::Moderator) return true;
   MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
   return found && found->owner == account.name;
+}
+
+Status Site::leave_out_unpublished(const Call& call, const std::string& package,
+                                   std::vector<VersionBrief>& versions) {
+  const auto is_unpublished = [](const VersionBrief& each) { return each.review != Review::Published; };
+  if (std::ranges::none_of(versions, is_unpublished)) return {};
+  MIST_TRY(const bool may_see, may_see_hidden(call, package));
+  if (!may_see) std::erase_if(versions, is_unpublished);
+  return {};
 }
 
 // /packages/NAME[/VERSION][/badge.svg], /packages/NAME/comments, /packages/NAME/VERSION/test, …/inputs,
@@ -188,13 +198,14 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   const bool is_comparison = named == 4 && parts[3] == "changes";
   if (named > 3 && !is_test && !is_form && !is_comparison)
     return error(ErrorKind::NotFound, "there is nothing at this address");
-  MIST_TRY(const std::vector<VersionBrief> versions, dependencies_.store.versions(package));
+  MIST_TRY(std::vector<VersionBrief> versions, dependencies_.store.versions(package));
+  MIST_TRY_VOID(leave_out_unpublished(call, package, versions));
   const auto chosen =
       named == 2 ? shown_first(versions) : std::ranges::find(versions, parts[2], &VersionBrief::version);
   const bool found = chosen != versions.end();
   if (is_badge) {
     const std::optional<VersionState> state =
-        !found || chosen->hidden ? std::optional<VersionState>() : std::optional(chosen->state);
+        !found || !chosen->is_for_everybody() ? std::optional<VersionState>() : std::optional(chosen->state);
     return WebAnswer{.content_type = std::string(kSvg),
                      .body = badge(package.substr(0, 64), state),
                      .headers = {{"Cache-Control", "max-age=60"}}};

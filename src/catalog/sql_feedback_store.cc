@@ -49,8 +49,7 @@ Result<Package> package_named(Database& db, const std::string& name) {
   std::optional<std::string> hidden;
   MIST_TRY_VOID(
       db.query("SELECT id, account, hidden FROM projects WHERE name = ? AND EXISTS (SELECT 1 FROM versions "
-               "WHERE project "
-               "= projects.id)",
+               "WHERE project = projects.id AND review = 0)",
                {name}, [&](const Row& row) {
                  found = Package{row.integer(0), row.integer(1)};
                  if (!row.is_null(2)) hidden = row.text(2);

@@ -77,7 +77,7 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
                     "FROM jobs j JOIN versions v ON v.id = j.version "
                     "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
                     "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
-                    "p.hidden IS NULL AND (a.disabled = 0 OR {}) AND "
+                    "v.review <> 2 AND p.hidden IS NULL AND (a.disabled = 0 OR {}) AND "
                     "p.id NOT IN (SELECT tv.project FROM jobs t JOIN versions tv "
                     "ON tv.id = t.version WHERE t.open = 1 AND t.holder IS NOT NULL AND t.until > ?1) "
                     "ORDER BY a.served, j.id LIMIT 1",
@@ -97,7 +97,7 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
     MIST_TRY_VOID(db.query(
         "SELECT version, digest FROM versions WHERE project = (SELECT project FROM versions WHERE id = ?1) "
         "AND place < (SELECT place FROM versions WHERE id = ?1) AND state = 2 AND yanked IS NULL AND "
-        "hidden IS NULL ORDER BY place DESC LIMIT 1",
+        "hidden IS NULL AND review = 0 ORDER BY place DESC LIMIT 1",
         {version}, [&](const Row& row) {
           leased->previous_version = row.text(0);
           leased->previous_digest = row.text(1);

@@ -200,6 +200,7 @@ Result<std::pair<std::int64_t, std::vector<IndexEntry>>> SqlStore::index() {
     return db->query(
         "SELECT p.name, v.version, v.digest, v.k3, v.yanked FROM versions v "
         "JOIN projects p ON p.id = v.project WHERE v.state = 2 AND v.k3 <> '' AND v.hidden IS NULL AND "
+        "v.review = 0 AND "
         "p.hidden IS NULL ORDER BY p.name, v.place",
         {}, [&](const Row& row) {
           index.second.push_back({row.text(0), row.text(1), row.text(2), row.text(3),
@@ -229,7 +230,8 @@ Result<std::pair<std::int64_t, std::vector<search::Entry>>> SqlStore::search_ind
     auto entry = entries.begin();
     return db->query(
         "SELECT l.name, v.version FROM listed l JOIN versions v ON v.project = l.project WHERE v.state = 2 "
-        "AND v.yanked IS NULL AND v.hidden IS NULL AND v.digest <> '' ORDER BY l.name, v.place DESC",
+        "AND v.yanked IS NULL AND v.hidden IS NULL AND v.review = 0 AND v.digest <> '' ORDER BY l.name, "
+        "v.place DESC",
         {}, [&](const Row& row) {
           const std::string name = row.text(0);
           while (entry != entries.end() && entry->path < name) ++entry;
@@ -246,7 +248,8 @@ Result<bool> SqlStore::has_blob(const std::string& digest) {
   std::optional<Error> gone;
   MIST_TRY_VOID(
       read("SELECT p.name, v.version, v.hidden, p.hidden FROM versions v JOIN projects p ON p.id = v.project "
-           "WHERE v.digest = ? AND v.digest <> '' ORDER BY p.hidden IS NULL AND v.hidden IS NULL DESC, v.id "
+           "WHERE v.digest = ? AND v.digest <> '' AND v.review = 0 ORDER BY p.hidden IS NULL AND v.hidden IS "
+           "NULL DESC, v.id "
            "LIMIT 1",
            {digest}, [&](const Row& row) {
              found = true;

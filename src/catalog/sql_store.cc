@@ -38,9 +38,13 @@ Project project_in(const Row& row) {
 
 constexpr std::string_view kBrief =
     "v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.downloads, "
-    "p.hidden, v.hidden";
+    "p.hidden, v.hidden, v.review, v.rejected";
 constexpr std::string_view kVersionsOf =
     "FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ?";
+
+// Of versions whose review isn't over: one that failed is its author's to correct first.
+constexpr std::string_view kAwaitsModerators =
+    "v.review = 1 AND v.state <> 3 AND v.hidden IS NULL AND p.hidden IS NULL";
 
 VersionBrief brief_in(const Row& row) {
   VersionBrief version{.id = row.integer(0),
@@ -50,6 +54,8 @@ VersionBrief brief_in(const Row& row) {
                        .commit = row.text(4),
                        .digest = row.text(5),
                        .state = static_cast<VersionState>(row.integer(6)),
+                       .review = static_cast<Review>(row.integer(12)),
+                       .rejected_because = row.text(13),
                        .created = time_of(row.integer(8)),
                        .downloads = row.integer(9)};
   if (!row.is_null(7)) version.yanked = row.text(7);
@@ -61,9 +67,9 @@ VersionBrief brief_in(const Row& row) {
 
 Version version_in(const Row& row) {
   Version version{brief_in(row)};
-  version.readme = row.text(13);
+  version.readme = row.text(15);
   // Our own text; a damaged one shows as a package that says nothing.
-  if (const auto facts = encoding::parse_json(row.text(12)); facts.ok())
+  if (const auto facts = encoding::parse_json(row.text(14)); facts.ok())
     version.facts = PackageFacts::from_value(*facts);
   return version;
 }
@@ -205,10 +211,12 @@ Status SqlStore::ask_poll(const std::string& name) {
 Result<std::optional<SqlStore::Standing>> SqlStore::standing(const std::string& package) {
   std::optional<Standing> found;
   MIST_TRY_VOID(
-      read("SELECT a.name, p.hidden FROM projects p JOIN accounts a ON a.id = p.account WHERE p.name = ? AND "
+      read("SELECT a.name, p.hidden, "
+           "(SELECT count(*) FROM (SELECT 1 FROM versions WHERE project = p.id AND review = 0 LIMIT 1) r) "
+           "FROM projects p JOIN accounts a ON a.id = p.account WHERE p.name = ? AND "
            "EXISTS (SELECT 1 FROM versions WHERE project = p.id)",
            {package}, [&](const Row& row) {
-             found = Standing{.owner = row.text(0)};
+             found = Standing{.owner = row.text(0), .hidden = {}, .has_published = row.integer(2) > 0};
              if (!row.is_null(1)) found->hidden = row.text(1);
            }));
   return found;
@@ -252,6 +260,45 @@ Status SqlStore::show_version(const std::string& package, const std::string& ver
       {package, version}, not_there("hidden version", fmt::format("{} {}", package, version)), audit);
 }
 
+Status SqlStore::review(const std::string& package, const std::string& version,
+                        const std::optional<std::string>& why_not, const Audit& audit) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY(const Found found, find_version(db, package, version));
+    MIST_TRY(const std::int64_t changed,
+             db.run(why_not ? "UPDATE versions SET review = 2, rejected = ?2 WHERE id = ?1 AND review = 1"
+                            : "UPDATE versions SET review = 0, rejected = ?2 WHERE id = ?1 AND review <> 0",
+                    {found.version, why_not.value_or("")}));
+    if (changed == 0)
+      return error(ErrorKind::Conflict, "{} {} doesn't await a review", package, version)
+          .with_hint(why_not ? "one that is published can be yanked or hidden" : "it is published");
+    MIST_TRY_VOID(note(db, audit));
+    MIST_TRY_VOID(list_again(db, found.project));
+    return index_changed(db);
+  });
+}
+
+Result<Slice<ReviewedVersion>> SqlStore::reviews(const std::string& owner, const Page& page) {
+  Slice<ReviewedVersion> slice;
+  MIST_TRY_VOID(read(
+      fmt::format("SELECT {}, a.name FROM versions v JOIN projects p ON p.id = v.project JOIN accounts a "
+                  "ON a.id = p.account WHERE v.review <> 0 AND v.id > ?1 AND ((?2 = '' AND {}) OR "
+                  "a.name = ?2) ORDER BY v.id LIMIT ?3",
+                  kBrief, kAwaitsModerators),
+      {number_in(page.after), owner, page.limit + 1},
+      [&](const Row& row) { slice.items.push_back({.version = brief_in(row), .owner = row.text(14)}); }));
+  cut(slice, page, [](const ReviewedVersion& last) { return std::to_string(last.version.id); });
+  return slice;
+}
+
+Result<std::int64_t> SqlStore::count_reviews() {
+  std::int64_t count = 0;
+  MIST_TRY_VOID(read(fmt::format("SELECT count(*) FROM versions v JOIN projects p ON p.id = v.project WHERE "
+                                 "v.review <> 0 AND {}",
+                                 kAwaitsModerators),
+                     {}, [&](const Row& row) { count = row.integer(0); }));
+  return count;
+}
+
 Result<std::map<std::string, std::string>> SqlStore::commits(const std::string& package) {
   std::map<std::string, std::string> found;
   MIST_TRY_VOID(
@@ -288,13 +335,21 @@ Result<Submitted> SqlStore::submit(const NewVersion& wanted, const Audit& audit)
     const bool readable = !wanted.digest.empty();
     const auto state = readable ? VersionState::Queued : VersionState::Failed;
     const std::string facts = encoding::to_json(wanted.facts.to_value());
+    bool awaits_review = wanted.review == ReviewPolicy::EveryVersion;
+    if (wanted.review == ReviewPolicy::FirstVersion) {
+      awaits_review = true;
+      MIST_TRY_VOID(db.query("SELECT 1 FROM versions WHERE project = ? AND review = 0 LIMIT 1", {*project},
+                             [&](const Row&) { awaits_review = false; }));
+    }
     MIST_TRY(const std::int64_t place, place_for(db, *project, wanted.version));
-    MIST_TRY(const std::int64_t version,
-             new_id(db,
-                    "INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, "
-                    "created, facts, readme, k3) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                    {*project, wanted.version, place, wanted.tag, wanted.commit, wanted.digest,
-                     static_cast<int>(state), now(), facts, wanted.readme, wanted.facts.k3}));
+    MIST_TRY(
+        const std::int64_t version,
+        new_id(
+            db,
+            "INSERT INTO versions (project, version, place, tag, \"commit\", digest, state, "
+            "created, facts, readme, k3, review) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            {*project, wanted.version, place, wanted.tag, wanted.commit, wanted.digest,
+             static_cast<int>(state), now(), facts, wanted.readme, wanted.facts.k3, awaits_review ? 1 : 0}));
     MIST_TRY(const std::int64_t job,
              new_id(db, "INSERT INTO jobs (version, open, attempt, created) VALUES (?, ?, ?, ?) RETURNING id",
                     {version, readable ? 1 : 0, readable ? 0 : 1, now()}));
@@ -392,7 +447,7 @@ Status SqlStore::list_again(Database& db, std::int64_t project) const {
   PackageFacts facts;
   MIST_TRY_VOID(
       db.query("SELECT v.id, p.name, v.facts FROM versions v JOIN projects p ON p.id = v.project WHERE "
-               "v.project = ? AND v.hidden IS NULL AND p.hidden IS NULL "
+               "v.project = ? AND v.hidden IS NULL AND v.review = 0 AND p.hidden IS NULL "
                "ORDER BY v.state = 2 AND v.yanked IS NULL DESC, "
                // A release has no "-", or only after "+".
                "v.state = 2 AND v.yanked IS NULL AND v.version NOT LIKE '%-%+%' AND "

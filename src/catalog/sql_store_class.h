@@ -47,6 +47,10 @@ class SqlStore final : public Store {
   Status hide_version(const std::string& package, const std::string& version, const std::string& why,
                       const Audit& audit) override;
   Status show_version(const std::string& package, const std::string& version, const Audit& audit) override;
+  Status review(const std::string& package, const std::string& version,
+                const std::optional<std::string>& why_not, const Audit& audit) override;
+  Result<Slice<ReviewedVersion>> reviews(const std::string& owner, const Page& page) override;
+  Result<std::int64_t> count_reviews() override;
   Result<std::map<std::string, std::string>> commits(const std::string& package) override;
   Result<Submitted> submit(const NewVersion& wanted, const Audit& audit) override;
   Result<std::vector<VersionBrief>> versions(const std::string& package) override;

@@ -33,6 +33,7 @@ struct NewVersion {
   std::string readme = {};
   std::optional<Step> why_not = {};
   std::string owner = {}, url = {};  ///< of the link that it was read for; empty: whichever there is
+  ReviewPolicy review = ReviewPolicy::None;
 };
 
 /// A place in a list, as an answer gave it; empty: its beginning.
@@ -136,11 +137,13 @@ class Store {
   virtual Status ask_poll(const std::string& name) = 0;
 
   // Versions. Those that moderators hid are in no list, no search and no index, aren't tested, and have no
-  // bytes; only versions() and version() have them.
+  // bytes; only versions() and version() have them. Those that await a review are in versions(), version()
+  // and reviews() alone, too, but are tested; rejected ones aren't.
 
   struct Standing {
     std::string owner = {};
     std::optional<std::string> hidden = {};  ///< why
+    bool has_published = true;               ///< a version that doesn't await its review and wasn't rejected
   };
   /// Of a package; nullopt: there is none.
   virtual Result<std::optional<Standing>> standing(const std::string& package) = 0;
@@ -155,6 +158,16 @@ class Store {
   /// NotFound: there is none, or it isn't hidden itself.
   virtual Status show_version(const std::string& package, const std::string& version,
                               const Audit& audit = {}) = 0;
+
+  /// Publishes it, or rejects it where there is a reason. NotFound. Conflict: it is published, or was
+  /// rejected before and is to be rejected.
+  virtual Status review(const std::string& package, const std::string& version,
+                        const std::optional<std::string>& why_not, const Audit& audit = {}) = 0;
+  /// The oldest first. Of all accounts where `owner` is empty, those that await a review and didn't fail
+  /// their test; else of that account, rejected ones and those that failed, too.
+  virtual Result<Slice<ReviewedVersion>> reviews(const std::string& owner, const Page& page) = 0;
+  /// How many there are of all accounts.
+  virtual Result<std::int64_t> count_reviews() = 0;
 
   /// Of all versions of a package, by the version.
   virtual Result<std::map<std::string, std::string>> commits(const std::string& package) = 0;
@@ -191,7 +204,7 @@ class Store {
   /// index_revision(): what `mistctl search` finds. By name.
   virtual Result<std::pair<std::int64_t, std::vector<search::Entry>>> search_index() = 0;
   static constexpr std::size_t kVersionsInSearch = 20;  ///< Entry::versions, the newest
-  /// Whether a version has these bytes. Gone: only hidden ones have them.
+  /// Whether a version that is published has these bytes. Gone: only hidden ones have them.
   virtual Result<bool> has_blob(const std::string& digest) = 0;
 
   // Downloads. Version::downloads is their sum.

@@ -51,6 +51,7 @@ serve:
   --oidc-client-id ID, --oidc-client-secret-file FILE
   --name-server ADDRESS      by which domains of accounts are looked up (192.0.2.1:53); default: the system's
   --registration WHICH       closed (default): user add makes accounts; open: everybody makes one at /register
+  --review WHICH             none (default); first-version, every-version: a moderator approves it before others see it
   --allow-private-repositories
                              also of this machine and its networks, by file://, http and ssh: for a catalog whose
                              authors may see all of that
@@ -91,6 +92,7 @@ constexpr std::array kFlags{
     Flag{"--timeout", true, "serve worker"},
     Flag{"--once", false, "worker"},
     Flag{"--registration", true, "serve"},
+    Flag{"--review", true, "serve"},
     Flag{"--name-server", true, "serve"},
     Flag{"--oidc-issuer", true, "serve user link"},
     Flag{"--oidc-client-id", true, "serve"},

@@ -39,6 +39,7 @@ struct ServeOptions {
   std::string listen = {};
   std::string url = {};  // without a slash at its end
   catalog::Registration registration = catalog::Registration::Closed;
+  catalog::ReviewPolicy review = catalog::ReviewPolicy::None;
 };
 
 Result<catalog::Registration> registration_asked(const CommandLine& line) {
@@ -46,6 +47,13 @@ Result<catalog::Registration> registration_asked(const CommandLine& line) {
   if (text == "closed") return catalog::Registration::Closed;
   if (text == "open") return catalog::Registration::Open;
   return error(ErrorKind::Usage, "--registration {} is neither closed nor open", escape_controls(text));
+}
+
+Result<catalog::ReviewPolicy> review_asked(const CommandLine& line) {
+  const std::string text = line.text("--review", "none");
+  if (const auto policy = catalog::review_policy_of(text)) return *policy;
+  return error(ErrorKind::Usage, "--review {} is none of none, first-version and every-version",
+               escape_controls(text));
 }
 
 // Null without --oidc-issuer.
@@ -76,6 +84,7 @@ Result<ServeOptions> options_asked(const CommandLine& line) {
   asked.url = line.text("--url", "http://" + asked.listen);
   while (asked.url.ends_with('/')) asked.url.pop_back();
   MIST_TRY(asked.registration, registration_asked(line));
+  MIST_TRY(asked.review, review_asked(line));
   return asked;
 }
 
@@ -105,6 +114,7 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                           .blobs = *data.blobs,
                           .directory = place.directory.cache() / "repositories",
                           .allowed = asked.allowed,
+                          .review = asked.review,
                           .interval = asked.interval,
                           .most_polls = asked.polls});
   MIST_TRY(const config::Paths paths, own_paths(machine, place.directory));

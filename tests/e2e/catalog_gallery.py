@@ -283,6 +283,7 @@ ACCOUNT_PAGES = {
     "account-moderator": ("mod", "mod", "/account"),
     "reports": ("Reports", "mod", "/admin/reports"),
     "reports-none": ("Reports", "mod", "/admin/reports?after=1000"),
+    "reviews-none": ("Versions that await a review", "mod", "/admin/reviews"),
     "admin": ("Accounts", "root", "/admin"),
     "admin-refused": ("That didn't work", "ann", "/admin"),
     "audit": ("What was changed", "root", "/admin/audit"),

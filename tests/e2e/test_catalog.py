@@ -159,11 +159,11 @@ def a_catalog_is_called_as_documented(t):
     repository.file("deploy/etcd/K3.yaml", "name: etcd\nversion: 1.2.3\n")
     repository.file("deploy/etcd/manifests/a.json", json.dumps(config_map("a")))
     repository.tag("v1.2.3")
-    link, yank, domain = documented_calls("docs/catalog.md")
-    hide, = documented_calls("docs/catalog-admin.md")
+    link, yank, own_reviews, domain = documented_calls("docs/catalog.md")
+    hide, review = documented_calls("docs/catalog-admin.md")
 
-    def call(script):
-        script = script.replace("https://catalog.example.com", catalog.url).replace("https://git.example.com/me/etcd.git", repository.url)
+    def call(script, at=catalog, token=token):
+        script = script.replace("https://catalog.example.com", at.url).replace("https://git.example.com/me/etcd.git", repository.url)
         done = subprocess.run(["bash", "-c", 'curl() { command curl --fail-with-body -sS "$@"; }\n' + script], text=True, capture_output=True,
                               env={**t.environment(), "TOKEN": token}, timeout=60)
         equal(done.returncode, 0, f"{script}\n{done.stdout}{done.stderr}")
@@ -177,6 +177,18 @@ def a_catalog_is_called_as_documented(t):
     equal(name_server.asked, ["_mistletoe-catalog.example.com"])
     call(hide)
     contains(catalog.page("/packages/etcd", status=410), "it sends its secrets to another host")
+    # Where versions await a review.
+    repository.file("deploy/etcd/K3.yaml", "name: etcd\nversion: 1.2.4\n")
+    repository.tag("v1.2.4")
+    reviewing = Catalog(t, "reviewing")
+    reviewing.serve("--poll-interval", "1h", "--review", "every-version")
+    ann, mod = reviewing.account("ann"), reviewing.account("mod", "moderator")
+    reviewing.link(ann, "etcd", repository.url, "deploy/etcd")
+    t.kube.wait("both await a review", lambda: len(json.loads(call(own_reviews, reviewing, ann))["items"]) == 2)
+    contains(call(review, reviewing, mod), '"version":"1.2.3"', '"version":"1.2.4"')
+    rejected, = json.loads(call(own_reviews, reviewing, ann))["items"]
+    equal((rejected["version"], rejected["review"], rejected["reason"]), ("1.2.4", "rejected", "it runs as root"))
+    equal(reviewing.state("etcd", "1.2.3"), "queued")
 
 
 @test
