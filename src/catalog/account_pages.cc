@@ -130,10 +130,27 @@ Markup recovery_note(const AccountDetails& details) {
       details.recovery_codes == 1 ? "Your last recovery code is left" : "No recovery code is left");
 }
 
+// Says that the record of a domain was missed, and what follows.
+Markup domain_notice(const OwnDomain& domain) {
+  const std::string seen = format_time(domain.checked).substr(0, 10);
+  if (domain.has_lapsed())
+    return markup(
+        ". <span class=\"failed\">It has lapsed: its record was there last on {}. Your packages no longer "
+        "show it. "
+        "Restore the record, and prove the domain again below.</span>",
+        seen);
+  if (domain.failures == 0) return {};
+  return markup(
+      ". <span class=\"failed\">Its record isn't there; it was last on {}. If it is missing for {} more, the "
+      "domain lapses.</span>",
+      seen, plural(static_cast<std::size_t>(OwnDomain::kMostFailures - domain.failures), "day"));
+}
+
 Markup domains_section(const PageFrame& frame, const FormState& form, const AccountView& view) {
   Markup out = markup("<h2 id=\"domains\">Domains</h2>\n");
   for (const OwnDomain& each : view.domains)
-    out += markup("<p>{}, proved {} {}</p>\n", each.domain, format_time(each.proved).substr(0, 10),
+    out += markup("<p>{}, proved {}{} {}</p>\n", each.domain, format_time(each.proved).substr(0, 10),
+                  domain_notice(each),
                   button_form("/account/domains/remove", form.token, hidden_field("domain", each.domain),
                               "Remove " + each.domain));
   const DomainProof proof = domain_proof("example.com", view.details.account.name, frame.url);

@@ -88,8 +88,16 @@ struct SessionTimes {
 
 /// A domain of the DNS that an account proved to be its own.
 struct OwnDomain {
+  static constexpr int kMostFailures = 3;
+
   std::string account = {}, domain = {};
-  WallTime proved{}, checked{};
+  WallTime proved{};
+  WallTime checked{};  ///< when its record was there last
+  WallTime looked{};   ///< when it was looked at last, and name servers answered
+  int failures = 0;    ///< looks in a row that didn't find the record
+
+  /// Nothing is shown of it but to its account, which may prove it again.
+  bool has_lapsed() const { return failures >= kMostFailures; }
 };
 
 class AccountStore {
@@ -173,16 +181,21 @@ class AccountStore {
   virtual Status unlink_identity(const std::string& name, const std::string& issuer,
                                  const std::string& subject, const Audit& audit = {}) = 0;
 
-  /// Of an account that isn't disabled; by name.
+  /// Of an account that isn't disabled, those that lapsed, too; by name.
   virtual Result<std::vector<OwnDomain>> domains(const std::string& name) = 0;
   /// Proved, or proved again, now. NotFound: no such account.
   virtual Status keep_domain(const std::string& name, const std::string& domain, const Audit& audit = {}) = 0;
   /// NotFound.
   virtual Status remove_domain(const std::string& name, const std::string& domain,
                                const Audit& audit = {}) = 0;
-  /// Checked again now; nothing happens if the account no longer has it.
+  /// Its record is there now; nothing happens if the account no longer has it.
   virtual Status note_domain(const std::string& name, const std::string& domain) = 0;
-  /// Those that were last checked before, of accounts that aren't disabled, the longest ago first. `after`:
+  /// Its record isn't there now, as it wasn't the last `failures` - 1 times. NotFound: the account no longer
+  /// has it.
+  virtual Status note_missing_domain(const std::string& name, const std::string& domain, int failures,
+                                     const Audit& audit = {}) = 0;
+  /// Those that were last looked at before, and haven't lapsed, of accounts that aren't disabled, the longest
+  /// ago first. `after`:
   /// the last of those that were given before; a default one: none were.
   virtual Result<std::vector<OwnDomain>> due_domains(WallTime before, const OwnDomain& after, int limit) = 0;
 

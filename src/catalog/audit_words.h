@@ -15,11 +15,11 @@ inline constexpr std::string_view kAuditLink = "link", kAuditSetRole = "set role
                                   kAuditLinkIdentity = "link identity",
                                   kAuditUnlinkIdentity = "unlink identity",
                                   kAuditProveDomain = "prove domain", kAuditRemoveDomain = "remove domain",
-                                  kAuditCreateToken = "create token";
+                                  kAuditLapseDomain = "lapse domain", kAuditCreateToken = "create token";
 
 /// Of these the whole subject is about a person: an identity, a domain, the label of a token.
 inline constexpr std::array kAuditOfPersons{kAuditLinkIdentity, kAuditUnlinkIdentity, kAuditProveDomain,
-                                            kAuditRemoveDomain, kAuditCreateToken};
+                                            kAuditRemoveDomain, kAuditLapseDomain,    kAuditCreateToken};
 
 /// The subject of kAuditLink: "etcd to https://git.example.com/ann/etcd".
 std::string link_subject(std::string_view package, std::string_view url);

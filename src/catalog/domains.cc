@@ -40,7 +40,8 @@ Result<std::string> DomainActions::prove(const Actor& actor, const std::string& 
   if (!is_domain(name))
     return error(ErrorKind::Invalid, "{} is no domain", escape_controls(domain.substr(0, 300)));
   MIST_TRY(const std::vector<OwnDomain> known, dependencies_.accounts.domains(actor.account.name));
-  const bool is_new = std::ranges::find(known, name, &OwnDomain::domain) == known.end();
+  const auto before = std::ranges::find(known, name, &OwnDomain::domain);
+  const bool is_new = before == known.end();
   if (is_new && known.size() >= kMostDomains)
     return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, known.size());
   {
@@ -51,7 +52,8 @@ Result<std::string> DomainActions::prove(const Actor& actor, const std::string& 
     MIST_TRY_VOID(check(name, actor.account.name));
   }
   MIST_TRY_VOID(dependencies_.accounts.keep_domain(
-      actor.account.name, name, is_new ? Audit(entry_of(actor, kAuditProveDomain, name)) : Audit()));
+      actor.account.name, name,
+      is_new || before->has_lapsed() ? Audit(entry_of(actor, kAuditProveDomain, name)) : Audit()));
   return name;
 }
 
@@ -91,9 +93,15 @@ Status DomainActions::check_again() {
 Status DomainActions::check_again(const OwnDomain& due) {
   const Status checked = check(due.domain, due.account);
   if (checked.ok()) return dependencies_.accounts.note_domain(due.account, due.domain);
+  const bool is_missing = checked.error().kind == ErrorKind::NotFound;
   const bool is_late = dependencies_.clock.now() - due.checked > kPatience;
-  if (checked.error().kind != ErrorKind::NotFound && !is_late) return {};
-  return remove({.account = {.name = due.account}}, due.domain);
+  // Nobody answered: the next round looks again.
+  if (!is_missing && !is_late) return {};
+  const int failures = is_missing ? due.failures + 1 : OwnDomain::kMostFailures;
+  Audit audit;
+  if (failures >= OwnDomain::kMostFailures)
+    audit = entry_of({.account = {.name = due.account}}, kAuditLapseDomain, due.domain);
+  return dependencies_.accounts.note_missing_domain(due.account, due.domain, failures, audit);
 }
 
 }  // namespace mist::catalog

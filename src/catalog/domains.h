@@ -1,6 +1,7 @@
 #pragma once
 // Domains of the DNS that accounts have proved to be theirs, by a TXT record that only its owner can make.
-// Packages of the account show them. They are looked at again each day, for domains change hands. Any thread.
+// Packages of the account show them. They are looked at again each day, for domains change hands: one whose
+// record isn't there several days in a row lapses, and its account sees that and why. Any thread.
 
 #include <atomic>
 #include <string>
@@ -32,7 +33,7 @@ class DomainActions {
   /// Of requests: each waits for name servers, and the threads that answer requests are few.
   static constexpr int kProofsAtOnce = 1;
   static constexpr Duration kBetweenChecks = std::chrono::days(1);
-  /// While no name server answers, a domain stays for so long.
+  /// While no name server answers, a domain stays for so long; then it lapses.
   static constexpr Duration kPatience = std::chrono::days(7);
   explicit DomainActions(Dependencies dependencies);
 
@@ -45,8 +46,8 @@ class DomainActions {
   /// NotFound.
   Status remove(const Actor& actor, const std::string& domain);
   static constexpr int kChecksAtOnce = 100;
-  /// Looks at some whose time has come, and removes those whose record is gone. The next call continues after
-  /// them, for name servers that don't answer leave theirs due. One thread.
+  /// Looks at some whose time has come, and lets those lapse whose record is gone. The next call continues
+  /// after them, for name servers that don't answer leave theirs due. One thread.
   Status check_again();
 
  private:

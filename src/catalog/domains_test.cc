@@ -145,10 +145,51 @@ TEST_P(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
   dns_is_down_ = false;
   Visit again = signed_in("ann");
   ASSERT_EQ(prove(again, "etcd.example"), 303);
+  EXPECT_THAT(package_page(), HasSubstr("proved by DNS"));
+}
+
+TEST_P(DomainsTest, ADomainLapsesAfterThreeDaysWithoutItsRecordAndItsAccountIsTold) {
+  const std::vector<std::string> record{"https://c.example account=ann"};
+  txt_["_mistletoe-catalog.etcd.example"] = record;
+  Visit ann = signed_in("ann");
+  ASSERT_EQ(prove(ann, "etcd.example"), 303);
+  EXPECT_THAT(ann.get("/account").body, Not(HasSubstr("record isn't there")));
+  const auto next_day = [&] {
+    clock_.advance(25h);
+    ASSERT_TRUE(site_->domains().check_again().ok());
+    // The next rounds of the same day don't count.
+    clock_.advance(1h);
+    ASSERT_TRUE(site_->domains().check_again().ok());
+  };
   txt_.clear();
-  clock_.advance(25h);
-  ASSERT_TRUE(site_->domains().check_again().ok());
+  next_day();
+  next_day();
+  EXPECT_THAT(package_page(), HasSubstr("etcd.example (proved by DNS)"));
+  EXPECT_THAT(signed_in("ann").get("/account").body,
+              HasSubstr("it was last on 2026-03-01. If it is missing for 1 day more"));
+  // It is back before the domain lapses.
+  txt_["_mistletoe-catalog.etcd.example"] = record;
+  next_day();
+  EXPECT_THAT(signed_in("ann").get("/account").body, Not(HasSubstr("record isn")));
+  txt_.clear();
+  for (int day = 0; day < 3; ++day) next_day();
   EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
+  Visit again = signed_in("ann");
+  EXPECT_THAT(again.get("/account").body,
+              HasSubstr("It has lapsed: its record was there last on 2026-03-04"));
+  const auto lapses = *store_->audit_log({.what = "lapse domain"}, {});
+  ASSERT_EQ(lapses.items.size(), 1U);
+  EXPECT_EQ(lapses.items[0].subject, "etcd.example");
+  asked_.clear();
+  next_day();
+  EXPECT_THAT(asked_, IsEmpty()) << "nobody looks at it any more";
+  Visit late = signed_in("ann");
+  EXPECT_EQ(prove(late, "etcd.example"), 404);
+  txt_["_mistletoe-catalog.etcd.example"] = record;
+  EXPECT_EQ(prove(late, "etcd.example"), 303);
+  EXPECT_THAT(package_page(), HasSubstr("etcd.example (proved by DNS)"));
+  EXPECT_EQ(store_->audit_log({.what = "prove domain"}, {})->items.size(), 2U);
+  EXPECT_EQ(accounts_->domains("ann")->at(0).failures, 0);
 }
 
 TEST_P(DomainsTest, SilentNameServersKeepNoOtherDomainFromBeingLookedAt) {
@@ -180,7 +221,9 @@ TEST_P(DomainsTest, ADomainThatIsRemovedWhileItIsLookedAtStaysRemoved) {
   clock_.advance(25h);
   meanwhile_ = [&] { ASSERT_TRUE(accounts_->remove_domain("ann", "c.example").ok()); };
   ASSERT_TRUE(site_->domains().check_again().ok());
-  EXPECT_THAT(*accounts_->domains("ann"), IsEmpty());
+  const auto left = *accounts_->domains("ann");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].domain, "b.example") << "whose record is missing, and nothing else";
 }
 
 TEST_P(DomainsTest, NoDomainOfADisabledAccountIsLookedAt) {

@@ -383,7 +383,7 @@ TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   txt_["_mistletoe-catalog.bobs.example"] = {"https://c.example account=bob"};
   ASSERT_EQ(bob.post("/account/domains", {{"domain", "bobs.example"}}).status, 303);
   ASSERT_EQ(bob.post("/account/domains/remove", {{"domain", "bobs.example"}}).status, 303);
-  for (const std::string_view what : {kAuditLinkIdentity, kAuditUnlinkIdentity})
+  for (const std::string_view what : {kAuditLinkIdentity, kAuditUnlinkIdentity, kAuditLapseDomain})
     ASSERT_TRUE(store_->audit({.who = "bob", .what = std::string(what), .subject = "bob-1"}).ok());
   const WebAnswer gone = bob.post("/account/remove", {{"name", "bob"}, {"password", kPassword}});
   EXPECT_EQ(place(gone), "/");

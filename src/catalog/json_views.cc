@@ -192,7 +192,9 @@ Value to_value(const AbuseReport& report) {
 Value to_value(const OwnDomain& domain) {
   return Value::object({{"domain", Value(domain.domain)},
                         {"proved", Value(format_time(domain.proved))},
-                        {"checked", Value(format_time(domain.checked))}});
+                        {"checked", Value(format_time(domain.checked))},
+                        {"failures", Value(domain.failures)},
+                        {"lapsed", Value(domain.has_lapsed())}});
 }
 
 Value to_value(const Run& run) {

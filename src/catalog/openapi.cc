@@ -335,7 +335,9 @@ constexpr std::string_view kSchemas = R"({
     "next": {"type": ["string", "null"]}}},
   "Domain": {"type": "object", "required": ["domain", "proved", "checked"], "properties": {
     "domain": {"type": "string"}, "proved": {"type": "string", "format": "date-time"},
-    "checked": {"type": "string", "format": "date-time", "description": "When the record was there last"}}},
+    "checked": {"type": "string", "format": "date-time", "description": "When the record was there last"},
+    "failures": {"type": "integer", "description": "Days in a row on which it wasn't there"},
+    "lapsed": {"type": "boolean", "description": "Those were too many: packages don't show the domain until it is proved again"}}},
   "Domains": {"type": "object", "required": ["items", "record"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Domain"}},
     "record": {"type": "object", "required": ["name", "type", "text"], "properties": {

@@ -291,7 +291,8 @@ Site::Reply Site::versions(const Call& call) {
   Value domains{Value::Array{}};
   if (project) {
     MIST_TRY(const std::vector<OwnDomain> own, dependencies_.accounts.domains(project->owner));
-    for (const OwnDomain& one : own) domains.push_back(Value(one.domain));
+    for (const OwnDomain& one : own)
+      if (!one.has_lapsed()) domains.push_back(Value(one.domain));
   }
   return json(Value::object({{"items", std::move(items)},
                              {"next", std::move(next)},

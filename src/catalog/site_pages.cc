@@ -238,6 +238,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   std::vector<OwnDomain> domains;
   if (project) {
     MIST_TRY(domains, dependencies_.accounts.domains(project->owner));
+    std::erase_if(domains, [](const OwnDomain& each) { return each.has_lapsed(); });
   }
   MIST_TRY(const Ratings ratings, dependencies_.feedback.ratings(package));
   MIST_TRY(const std::int64_t comments, dependencies_.feedback.count_comments(package));

@@ -387,9 +387,11 @@ class SqlAccountStore final : public AccountStore {
   Status keep_domain(const std::string& name, const std::string& domain, const Audit& audit) override {
     return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY_VOID(
-          db.run("INSERT INTO domains VALUES (?1, ?2, ?3, ?3) ON CONFLICT (account, domain) DO UPDATE SET "
-                 "checked = ?3",
-                 {id, domain, now()}));
+          db.run("INSERT INTO domains (account, domain, proved, checked, looked, failures) VALUES (?1, ?2, "
+                 "?3, ?3, ?3, 0) ON CONFLICT (account, domain) DO UPDATE SET proved = CASE WHEN "
+                 "domains.failures >= ?4 THEN ?3 ELSE domains.proved END, checked = ?3, looked = ?3, "
+                 "failures = 0",
+                 {id, domain, now(), OwnDomain::kMostFailures}));
       return {};
     });
   }
@@ -397,9 +399,20 @@ class SqlAccountStore final : public AccountStore {
   Status note_domain(const std::string& name, const std::string& domain) override {
     return connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(
-          db.run("UPDATE domains SET checked = ? WHERE domain = ? AND account = (SELECT id FROM accounts "
-                 "WHERE name = ?)",
+          db.run("UPDATE domains SET checked = ?1, looked = ?1, failures = 0 WHERE domain = ?2 AND account = "
+                 "(SELECT id FROM accounts WHERE name = ?3)",
                  {now(), domain, name}));
+      return {};
+    });
+  }
+
+  Status note_missing_domain(const std::string& name, const std::string& domain, int failures,
+                             const Audit& audit) override {
+    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t noted,
+               db.run("UPDATE domains SET looked = ?, failures = ? WHERE account = ? AND domain = ?",
+                      {now(), failures, id, domain}));
+      if (noted == 0) return not_there("domain of yours", domain);
       return {};
     });
   }
@@ -415,9 +428,9 @@ class SqlAccountStore final : public AccountStore {
 
   Result<std::vector<OwnDomain>> due_domains(WallTime before, const OwnDomain& after, int limit) override {
     return domains_where(
-        "a.disabled = 0 AND d.checked < ? AND (d.checked, a.name, d.domain) > (?, ?, ?) "
-        "ORDER BY d.checked, a.name, d.domain LIMIT ?",
-        {stamp(before), stamp(after.checked), after.account, after.domain, limit});
+        "a.disabled = 0 AND d.failures < ? AND d.looked < ? AND (d.looked, a.name, d.domain) > (?, ?, ?) "
+        "ORDER BY d.looked, a.name, d.domain LIMIT ?",
+        {OwnDomain::kMostFailures, stamp(before), stamp(after.looked), after.account, after.domain, limit});
   }
 
   Status begin_journey(const Journey& journey) override {
@@ -580,11 +593,16 @@ class SqlAccountStore final : public AccountStore {
   Result<std::vector<OwnDomain>> domains_where(std::string_view condition, sql::Params params) {
     std::vector<OwnDomain> found;
     MIST_TRY_VOID(connections_->read(
-        fmt::format("SELECT a.name, d.domain, d.proved, d.checked FROM domains d JOIN accounts a ON a.id = "
-                    "d.account WHERE {}",
+        fmt::format("SELECT a.name, d.domain, d.proved, d.checked, d.looked, d.failures FROM domains d JOIN "
+                    "accounts a ON a.id = d.account WHERE {}",
                     condition),
         params, [&](const Row& row) {
-          found.push_back({row.text(0), row.text(1), time_of(row.integer(2)), time_of(row.integer(3))});
+          found.push_back({.account = row.text(0),
+                           .domain = row.text(1),
+                           .proved = time_of(row.integer(2)),
+                           .checked = time_of(row.integer(3)),
+                           .looked = time_of(row.integer(4)),
+                           .failures = static_cast<int>(row.integer(5))});
         }));
     return found;
   }

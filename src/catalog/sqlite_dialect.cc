@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer (SqlStore::place_for).
-constexpr std::array<std::string_view, 16> kSchema{R"(
+constexpr std::array<std::string_view, 17> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -266,6 +266,13 @@ CREATE INDEX versions_in_review ON versions (id) WHERE review <> 0;
 DROP INDEX versions_in_lists;
 CREATE INDEX versions_in_lists ON versions (
   project, place, version, tag, "commit", digest, state, yanked, created, downloads, hidden, review, rejected);
+)",
+                                                   R"(
+ALTER TABLE domains ADD COLUMN looked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE domains ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+UPDATE domains SET looked = checked;
+DROP INDEX domains_checked;
+CREATE INDEX domains_looked ON domains (looked);
 )"};
 
 // Quoted, so that no word is an operator of FTS5.
