@@ -97,6 +97,8 @@ class BackupTest : public ::testing::TestWithParam<DatabaseKind> {
     ASSERT_TRUE(kept.store->yank("etcd", "1.1.0", "it lost keys").ok());
     ASSERT_TRUE(
         kept.store->add_downloads({{blobs.put(std::string("bytes\0of 1.0.0", 14))->str(), 20'000, 3}}).ok());
+    ASSERT_TRUE(
+        kept.store->add_installs({{blobs.put(std::string("bytes\0of 1.0.0", 14))->str(), 20'000, 2}}).ok());
     ASSERT_TRUE(kept.feedback->rate("etcd", "bob", 4).ok());
     for (const char* text : {"first", "second", "third"})
       ASSERT_TRUE(kept.feedback->add_comment("etcd", "bob", text).ok());

@@ -73,8 +73,12 @@ void DownloadCounter::write(std::unique_lock<std::mutex>& lock) {
   std::vector<DownloadCount> counts;
   for (const auto& [what, count] : writing)
     counts.push_back({.digest = what.first, .day = what.second, .count = count});
-  const Status kept = dependencies_.store.add_downloads(counts);
-  if (!kept.ok()) dependencies_.events.warn("downloads aren't counted now: " + kept.error().to_line());
+  const bool installs = dependencies_.what == Counted::Installs;
+  const Status kept =
+      installs ? dependencies_.store.add_installs(counts) : dependencies_.store.add_downloads(counts);
+  if (!kept.ok())
+    dependencies_.events.warn(fmt::format("{} aren't counted now: {}", installs ? "installs" : "downloads",
+                                          kept.error().to_line()));
   lock.lock();
   is_writing_ = false;
   if (!kept.ok())

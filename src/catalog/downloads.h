@@ -1,5 +1,6 @@
 #pragma once
-// Counts how often the bytes of each version were downloaded, without keeping by whom: a client (client_of in
+// Counts how often the bytes of each version were downloaded, or that version was installed by machines that
+// report it, without keeping by whom: a client (client_of in
 // sign_in.h) counts once a day for each of them. Until the day ends a hash of it is remembered, with a key
 // that is drawn each day and is in memory alone. So each process counts for itself, and one that starts again
 // counts a client once more. Any thread.
@@ -24,6 +25,8 @@ std::int64_t day_of(WallTime time);
 /// "2026-11-27".
 std::string day_text(std::int64_t day);
 
+enum class Counted : std::uint8_t { Downloads, Installs };
+
 class DownloadCounter {
  public:
   struct Dependencies {
@@ -31,6 +34,7 @@ class DownloadCounter {
     const Clock& clock;
     Random& random;
     EventSink& events;
+    Counted what = Counted::Downloads;
   };
   explicit DownloadCounter(Dependencies dependencies) : dependencies_(dependencies) {}
   /// Keeps the counts.
@@ -38,7 +42,8 @@ class DownloadCounter {
   DownloadCounter(const DownloadCounter&) = delete;
   DownloadCounter& operator=(const DownloadCounter&) = delete;
 
-  /// All bytes of `digest` were sent to `client`. Beyond these bounds nothing is counted until the next day.
+  /// All bytes of `digest` were sent to `client`, or it installed that version. Beyond these bounds nothing
+  /// is counted until the next day.
   void note(std::string_view client, const std::string& digest);
   /// Writes counts that aren't kept yet. Later ones wait for a second, so that many downloads aren't as many
   /// transactions; then for the next note() or keep(), which in a quiet catalog may be much later.

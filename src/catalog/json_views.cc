@@ -102,7 +102,8 @@ Value to_value(const Version& version) {
   return made;
 }
 
-Value to_value(const std::vector<VersionBrief>& versions, const std::vector<DownloadsOfDay>& recent) {
+Value to_value(const std::vector<VersionBrief>& versions, const std::vector<DownloadsOfDay>& recent,
+               const Store::Installs& installs) {
   std::int64_t total = 0;
   std::int64_t sum = 0;
   std::map<std::string, std::int64_t> by_version;
@@ -123,6 +124,8 @@ Value to_value(const std::vector<VersionBrief>& versions, const std::vector<Down
   }
   return Value::object({{"total", Value(total)},
                         {"last30Days", Value(sum)},
+                        {"installs", Value::object({{"total", Value(installs.total)},
+                                                    {"last30Days", Value(installs.recent)}})},
                         {"versions", std::move(items)},
                         {"days", std::move(days)}});
 }

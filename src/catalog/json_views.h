@@ -18,8 +18,8 @@ encoding::Value to_value(const ReviewedVersion& reviewed);
 encoding::Value to_value(const Version& version);
 encoding::Value to_value(const VersionBrief& version);
 /// How often the versions of a package were downloaded, `recent` in the last 30 days.
-encoding::Value to_value(const std::vector<VersionBrief>& versions,
-                         const std::vector<DownloadsOfDay>& recent);
+encoding::Value to_value(const std::vector<VersionBrief>& versions, const std::vector<DownloadsOfDay>& recent,
+                         const Store::Installs& installs);
 encoding::Value to_value(const Listed& listed);
 encoding::Value to_value(const TokenFacts& token);
 encoding::Value to_value(const AuditEntry& entry);

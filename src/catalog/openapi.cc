@@ -55,6 +55,15 @@ constexpr std::array kEndpoints{
         {},
         "How often its versions were downloaded from /api/v1/blobs: each address counts once a day for each",
         "Downloads"},
+    Endpoint{Operation::NoteInstall,
+             "POST",
+             "/api/v1/packages/{name}/versions/{version}/installs",
+             {},
+             "Say that it was installed, without a body. Each address counts once a day for each version, "
+             "and isn't "
+             "kept",
+             "",
+             202},
     Endpoint{Operation::TestAgain, "POST", "/api/v1/packages/{name}/versions/{version}/test", Role::Author,
              "Test it again", "", 202, false, Scope::Versions},
     Endpoint{Operation::Yank, "PUT", "/api/v1/packages/{name}/versions/{version}/yank", Role::Author,
@@ -202,8 +211,10 @@ constexpr std::string_view kSchemas = R"({
     "inputs": {"type": ["object", "boolean", "null"]}, "files": {"type": "array", "items": {"type": "string"}},
     "module": {"type": ["string", "null"], "description": "The path of its WebAssembly module in the repository; null: it is a directory"},
     "readme": {"type": "string"}, "downloads": {"type": "integer"}}},
-  "Downloads": {"type": "object", "required": ["total", "last30Days", "versions", "days"], "properties": {
+  "Downloads": {"type": "object", "required": ["total", "last30Days", "installs", "versions", "days"], "properties": {
     "total": {"type": "integer"}, "last30Days": {"type": "integer"},
+    "installs": {"type": "object", "description": "That machines reported whose users chose so", "properties": {
+      "total": {"type": "integer"}, "last30Days": {"type": "integer"}}},
     "versions": {"type": "array", "items": {"type": "object", "properties": {
       "version": {"type": "string"}, "total": {"type": "integer"}, "last30Days": {"type": "integer"}}}},
     "days": {"type": "array", "description": "Of the last 30 days, the newest first", "items": {

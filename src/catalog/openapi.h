@@ -21,6 +21,7 @@ enum class Operation : std::uint8_t {
   ShowTest,
   ShowChanges,
   ShowDownloads,
+  NoteInstall,
   TestAgain,
   Yank,
   Unyank,

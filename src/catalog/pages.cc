@@ -262,6 +262,12 @@ Markup facts_list(const PageFrame& frame, const Version& version, const std::vec
                   version.digest, version.digest.substr(0, 23));
   out += markup("<dt>Downloads</dt><dd>{} of this version; {}</dd>\n", version.downloads,
                 downloads_words(versions, view.recent_downloads));
+  if (view.installs.total > 0)
+    out += markup(
+        "<dt>Installs</dt><dd>{} of all versions, {} of them in the last 30 days, by users who chose to "
+        "report "
+        "them</dd>\n",
+        view.installs.total, view.installs.recent);
   out += markup("<dt>Rating</dt><dd>{}. <a href=\"{}\">{}</a></dd>\n", rating_words(view.ratings),
                 feedback_path(version.package),
                 view.comments == 0 ? std::string("Rate it, or comment")

@@ -27,6 +27,7 @@ struct PackageView {
   std::optional<Project> project = {};
   std::optional<Run> run = {};
   std::int64_t recent_downloads = 0;    ///< of all versions, in the last 30 days
+  Store::Installs installs = {};        ///< of all versions; recent: in the last 30 days
   std::vector<OwnDomain> domains = {};  ///< of the owner
   Ratings ratings = {};
   std::int64_t comments = 0;  ///< that aren't hidden

@@ -15,7 +15,7 @@ namespace {
 // compared byte by byte, as there. Words are found without their marks (é as e), as FTS5 does; what separates
 // them is blanked, so that PostgreSQL's parser finds no addresses and numbers in them. A document is cut
 // before it is larger than a tsvector may be.
-constexpr std::array<std::string_view, 6> kTables{R"(
+constexpr std::array<std::string_view, 7> kTables{R"(
 CREATE TABLE settings (name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE counters (name TEXT COLLATE "C" PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -267,6 +267,13 @@ ALTER TABLE domains ADD COLUMN failures BIGINT NOT NULL DEFAULT 0;
 UPDATE domains SET looked = checked;
 DROP INDEX domains_checked;
 CREATE INDEX domains_looked ON domains (looked);
+)",
+                                                  R"(
+CREATE TABLE installs (
+  version BIGINT NOT NULL REFERENCES versions (id),
+  day BIGINT NOT NULL,
+  count BIGINT NOT NULL,
+  PRIMARY KEY (version, day));
 )"};
 
 // Quoted, so that no word is an operator. No word of a document is longer than that.

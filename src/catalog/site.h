@@ -113,6 +113,8 @@ class Site {
   Reply yank(const Call& call, bool on);
   Reply blob(const Call& call);
   Reply downloads(const Call& call);
+  Reply note_install(const Call& call);
+  Result<Store::Installs> installs(const std::string& package);
   Result<std::vector<DownloadsOfDay>> recent_downloads(const std::string& package);
   Reply preview(const Call& call);
   Result<encoding::Value> preview_plan(const Version& version, const Preview& preview, const Call& call);
@@ -159,7 +161,7 @@ class Site {
 
   Dependencies dependencies_;
   const SiteOptions options_;
-  DownloadCounter downloads_;
+  DownloadCounter downloads_, installs_;
   AuthorActions actions_;
   FeedbackActions opinions_;
   DomainActions domains_;

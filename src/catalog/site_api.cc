@@ -125,6 +125,8 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
       return changes(call);
     case Operation::ShowDownloads:
       return downloads(call);
+    case Operation::NoteInstall:
+      return note_install(call);
     case Operation::TestAgain:
       return test_again(call);
     case Operation::Yank:
@@ -431,7 +433,22 @@ Result<std::vector<DownloadsOfDay>> Site::recent_downloads(const std::string& pa
 Site::Reply Site::downloads(const Call& call) {
   MIST_TRY(const std::vector<DownloadsOfDay> recent, recent_downloads(call.name("name")));
   MIST_TRY(const std::vector<VersionBrief> versions, versions_of(call.name("name")));
-  return json(to_value(versions, recent));
+  MIST_TRY(const Store::Installs installs, this->installs(call.name("name")));
+  return json(to_value(versions, recent, installs));
+}
+
+Result<Store::Installs> Site::installs(const std::string& package) {
+  installs_.keep();
+  return dependencies_.store.installs(package, day_of(dependencies_.clock.now()) - kRecentDays + 1);
+}
+
+Site::Reply Site::note_install(const Call& call) {
+  const std::string client = client_of(call.peer);
+  if (const int seconds = writes_.wait_for("installs " + client); seconds > 0) return too_often(seconds);
+  MIST_TRY(const Version found, version_named(call));
+  if (found.digest.empty()) return no_such("version", call.name("name") + " " + call.name("version"));
+  installs_.note(client, found.digest);
+  return nothing(202);
 }
 
 Site::Reply Site::preview(const Call& call) {

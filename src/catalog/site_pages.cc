@@ -235,6 +235,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
   std::int64_t recent = 0;
   MIST_TRY(const std::vector<DownloadsOfDay> days, recent_downloads(package));
   for (const DownloadsOfDay& each : days) recent += each.count;
+  MIST_TRY(const Store::Installs installs, this->installs(package));
   std::vector<OwnDomain> domains;
   if (project) {
     MIST_TRY(domains, dependencies_.accounts.domains(project->owner));
@@ -249,6 +250,7 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
                            {.project = project,
                             .run = run,
                             .recent_downloads = recent,
+                            .installs = installs,
                             .domains = std::move(domains),
                             .ratings = ratings,
                             .comments = comments,

@@ -744,6 +744,32 @@ TEST_P(SiteTest, WhoHasAnAnswerGetsNoneAgain) {
   EXPECT_EQ(ask("GET", "/api/v1/index", {.headers = {{"If-None-Match", before}}}).status, 200);
 }
 
+TEST_P(SiteTest, ReportedInstallsCountOnceADayForAnAddressThatIsNotKept) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  const std::string path = "/api/v1/packages/etcd/versions/1.0.0/installs";
+  const auto installs = [&] {
+    clock_.advance(std::chrono::seconds(2));
+    return encoding::to_json(*json_of(ask("GET", "/api/v1/packages/etcd/downloads")).find("installs"));
+  };
+  EXPECT_EQ(installs(), R"({"total":0,"last30Days":0})");
+  EXPECT_THAT(ask("GET", "/packages/etcd").body, Not(HasSubstr("<dt>Installs</dt>")));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask("POST", path).status, 202);
+  EXPECT_EQ(installs(), R"({"total":1,"last30Days":1})");
+  EXPECT_THAT(ask("GET", "/packages/etcd").body,
+              HasSubstr("1 of all versions, 1 of them in the last 30 days, by"));
+  clock_.advance(std::chrono::days(31));
+  EXPECT_EQ(ask("POST", path).status, 202);
+  EXPECT_EQ(installs(), R"({"total":2,"last30Days":1})");
+  EXPECT_EQ(ask("POST", "/api/v1/packages/etcd/versions/2.0.0/installs").status, 404);
+  EXPECT_EQ(ask("GET", path).status, 405);
+  EXPECT_EQ(json_of(ask("GET", "/api/v1/packages/etcd/downloads")).find("total")->as_int(), 0)
+      << "it is no download";
+  const Status read = database_->read("SELECT count(*) FROM audit WHERE what NOT IN ('link')", {},
+                                      [](const sql::Row& row) { EXPECT_EQ(row.integer(0), 0); });
+  EXPECT_TRUE(read.ok());
+}
+
 TEST_P(SiteTest, OnlyWholeDownloadsCount) {
   link("etcd");
   const NewVersion made = version_of("etcd", "1.0.0");
@@ -762,9 +788,10 @@ TEST_P(SiteTest, OnlyWholeDownloadsCount) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask("GET", path).status, 200);
   EXPECT_EQ(total(), 1);
   const Value shown = json_of(ask("GET", "/api/v1/packages/etcd/downloads"));
-  EXPECT_EQ(encoding::to_json(shown),
-            R"({"total":1,"last30Days":1,"versions":[{"version":"1.0.0","total":1,"last30Days":1}],)"
-            R"("days":[{"day":"2026-03-01","version":"1.0.0","count":1}]})");
+  EXPECT_EQ(
+      encoding::to_json(shown),
+      R"({"total":1,"last30Days":1,"installs":{"total":0,"last30Days":0},"versions":[{"version":"1.0.0","total":1,"last30Days":1}],)"
+      R"("days":[{"day":"2026-03-01","version":"1.0.0","count":1}]})");
   EXPECT_THAT(ask("GET", "/packages/etcd").body,
               HasSubstr("<dd>1 of this version; 1 of all versions, 1 of them in the last 30 days</dd>"));
   clock_.advance(std::chrono::days(30));

@@ -290,6 +290,31 @@ Result<std::vector<DownloadsOfDay>> SqlStore::downloads(const std::string& packa
   return found;
 }
 
+Status SqlStore::add_installs(const std::vector<DownloadCount>& counts) {
+  return writing([&](Database& db) -> Status {
+    for (const DownloadCount& each : counts)
+      MIST_TRY_VOID(db.run(
+          "INSERT INTO installs (version, day, count) SELECT id, ?2, ?3 FROM versions WHERE digest = ?1 "
+          "AND digest <> '' ORDER BY id LIMIT 1 ON CONFLICT (version, day) DO UPDATE SET "
+          "count = installs.count + excluded.count",
+          {each.digest, each.day, each.count}));
+    return {};
+  });
+}
+
+Result<SqlStore::Installs> SqlStore::installs(const std::string& package, std::int64_t since) {
+  Installs found;
+  // The sums of PostgreSQL are NUMERIC.
+  MIST_TRY_VOID(
+      read("SELECT CAST(coalesce(sum(i.count), 0) AS BIGINT), "
+           "CAST(coalesce(sum(CASE WHEN i.day >= ?1 THEN i.count ELSE 0 END), 0) AS BIGINT) "
+           "FROM projects p JOIN versions v ON v.project = p.id JOIN installs i ON i.version = v.id WHERE "
+           "p.name = ?2",
+           {since, package},
+           [&](const Row& row) { found = {.total = row.integer(0), .recent = row.integer(1)}; }));
+  return found;
+}
+
 Result<SqlStore::BoundedMatch> SqlStore::bounded_match(std::span<const std::string> words) {
   const Dialect& dialect = connections_->dialect();
   BoundedMatch match;

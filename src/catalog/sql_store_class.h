@@ -72,6 +72,9 @@ class SqlStore final : public Store {
   Status add_downloads(const std::vector<DownloadCount>& counts) override;
   Result<std::vector<DownloadsOfDay>> downloads(const std::string& package, std::int64_t since) override;
 
+  Status add_installs(const std::vector<DownloadCount>& counts) override;
+  Result<Installs> installs(const std::string& package, std::int64_t since) override;
+
   // The queue
 
   Status check_writable() override;

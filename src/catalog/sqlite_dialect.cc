@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer (SqlStore::place_for).
-constexpr std::array<std::string_view, 17> kSchema{R"(
+constexpr std::array<std::string_view, 18> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -273,6 +273,13 @@ ALTER TABLE domains ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
 UPDATE domains SET looked = checked;
 DROP INDEX domains_checked;
 CREATE INDEX domains_looked ON domains (looked);
+)",
+                                                   R"(
+CREATE TABLE installs (
+  version INTEGER NOT NULL REFERENCES versions (id),
+  day INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (version, day)) STRICT, WITHOUT ROWID;
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

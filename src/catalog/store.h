@@ -213,6 +213,13 @@ class Store {
   virtual Status add_downloads(const std::vector<DownloadCount>& counts) = 0;
   virtual Result<std::vector<DownloadsOfDay>> downloads(const std::string& package, std::int64_t since) = 0;
 
+  struct Installs {
+    std::int64_t total = 0, recent = 0;  ///< recent: since the day that was asked for
+  };
+  /// Those that machines reported. As add_downloads.
+  virtual Status add_installs(const std::vector<DownloadCount>& counts) = 0;
+  virtual Result<Installs> installs(const std::string& package, std::int64_t since) = 0;
+
   // The queue. A job belongs to its holder for a term, and as long as that renews it; after that any worker
   // may take it, as the next attempt.
 

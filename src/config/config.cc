@@ -48,7 +48,7 @@ class Reader {
     if (spec == nullptr || spec->is_null()) return std::vector<Registry>{};
     if (!spec->is_object())
       return fail(*spec, "spec is not an object", "write 'spec:' with 'registries:' below");
-    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases", "mirrors"});
+    warn_of_unknown(*spec, "spec.", {"registries", "caches", "remoteBases", "mirrors", "countInstalls"});
     return read_registries(spec->find("registries"));
   }
 
@@ -61,6 +61,14 @@ class Reader {
     if (*found == Value("none")) return RemoteBases::None;
     return fail(*found, "spec.remoteBases must be public, anywhere or none",
                 "it says where the remote bases of packages may be that aren't on this machine");
+  }
+
+  Result<bool> read_counts_installs(const Value& document) const {
+    const Value* const found = document.at_path({"spec", "countInstalls"});
+    if (found == nullptr || found->is_null()) return false;
+    if (found->is_bool()) return found->as_bool();
+    return fail(*found, "spec.countInstalls is neither true nor false",
+                "true: catalogs are told which of their packages are installed, once a day for each");
   }
 
   Result<std::vector<Mirror>> read_mirrors(const Value& document) const {
@@ -405,6 +413,8 @@ Result<Config> Config::parse(std::string_view text, const std::string& file,
   }
   const Reader reader(text, file, warnings);
   MIST_TRY(config.registries_, reader.read(*document).in("while reading the configuration"));
+  MIST_TRY(config.counts_installs_,
+           reader.read_counts_installs(*document).in("while reading the configuration"));
   MIST_TRY(config.remote_bases_, reader.read_remote_bases(*document).in("while reading the configuration"));
   MIST_TRY(config.cache_limits_, reader.read_cache_limits(*document).in("while reading the configuration"));
   MIST_TRY(config.mirrors_, reader.read_mirrors(*document).in("while reading the configuration"));

@@ -109,6 +109,8 @@ class Config {
   /// As the file says; Paths::cache_limit isn't looked at.
   const CacheLimits& cache_limits() const { return cache_limits_; }
   RemoteBases remote_bases() const { return remote_bases_; }
+  /// Whether catalogs are told that a package of theirs was installed (registry/install_notice.h).
+  bool counts_installs() const { return counts_installs_; }
   const std::vector<Mirror>& mirrors() const { return mirrors_; }
   /// Whether a remote or a mirror has a URL with some in it, which display() and redact_urls hide.
   bool has_credentials() const;
@@ -133,6 +135,7 @@ class Config {
   CacheLimits cache_limits_;
   std::vector<Mirror> mirrors_;
   RemoteBases remote_bases_ = RemoteBases::Public;
+  bool counts_installs_ = false;
 };
 
 /// Reads the file (or the defaults), lets `change` work on it and writes it back, whole or not at all, mode

@@ -317,6 +317,19 @@ TEST(ConfigDisplay, NoKindOfRemoteShowsCredentials) {
   EXPECT_EQ(display({"d", DirectorySource{"./packages"}}), "./packages");
 }
 
+TEST(Config, InstallsAreCountedOnlyWhereTheUserSaysSo) {
+  const auto counts = [](std::string_view spec) {
+    return Config::parse(
+        fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec: {}\n", spec), "c.yaml");
+  };
+  EXPECT_FALSE(Config::defaults().counts_installs());
+  EXPECT_FALSE(counts("{}")->counts_installs());
+  EXPECT_FALSE(counts("{countInstalls: false}")->counts_installs());
+  EXPECT_TRUE(counts("{countInstalls: true}")->counts_installs());
+  EXPECT_THAT(counts("{countInstalls: 'yes'}").error().to_line(),
+              HasSubstr("spec.countInstalls is neither true nor false"));
+}
+
 TEST(ConfigDisplay, CredentialsAreFoundInEveryKindOfPlace) {
   const auto has = [](std::string_view spec) {
     const auto config = Config::parse(

@@ -60,6 +60,8 @@ struct Paths {
   Path renders() const { return cache / "renders"; }         ///< sealed results
   Path discovery() const { return cache / "discovery"; }     ///< what API servers serve
   Path exec_credentials() const { return cache / "credentials"; }  ///< answers of exec plugins
+  /// Of which packages catalogs were told today.
+  Path told_installs() const { return state / "told-installs"; }
 
   /// All absolute and lexically normal. `program` is the path of the running program (for `engines` and
   /// `schemas`). Errors:

@@ -595,7 +595,11 @@ Result<Kube> Home::keep(const Listed& listed, const registry::PackageTree& tree)
           .with_hint(fmt::format("a version must not change; remove {} to take the archive's bytes",
                                  target.string()));
   }
-  return kube_in(listed.k3, target, false);
+  Kube kube = kube_in(listed.k3, target, false);
+  MIST_TRY(const std::vector<Archive> all, archives());
+  const auto archive = std::ranges::find(all, listed.archive, &Archive::name);
+  if (archive != all.end() && archive->is_service) kube.service = archive->url;
+  return kube;
 }
 
 Status Home::check_no_copy(const std::string& name) const {

@@ -72,6 +72,7 @@ struct Kube {
   Path directory;
   Path package;  ///< what renders it: the directory, or the module in it
   bool is_working_copy = false;
+  std::string service = {};  ///< the URL of the service whose version it is; empty: it is of none
 
   bool is_module() const { return package != directory; }
 };

@@ -544,6 +544,20 @@ def search_finds_what_a_catalog_has_and_installs_it_by_that_name(t):
         t.run("install", name, "-p", reference, "--wait")
         contains(t.run("history", name).out, reference.partition(":")[2])
         t.run("uninstall", name, "--yes", "--wait")
+    equal(catalog.json("/api/v1/packages/etcd/downloads")["installs"], {"total": 0, "last30Days": 0}, "nobody chose to report")
+    # Once a day for each package, where the user wants it.
+    configuration = t.dir / "home/config.yaml"
+    configuration.write_text(configuration.read_text().replace("spec:\n", "spec:\n  countInstalls: true\n"))
+    t.run("kpm", "archive-add", "--service", "catalog", catalog.url)
+    t.run("kpm", "update")
+    t.run("install", "etcd", "-p", "community/etcd:1.0.0", "--dry-run")
+    equal(catalog.json("/api/v1/packages/etcd/downloads")["installs"]["total"], 0, "a dry run is no install")
+    asked = []
+    for number, command in enumerate((("install", "one", "-p", "community/etcd:^1"), ("install", "two", "-p", "community/etcd:1.0.0"),
+                                      ("kpm", "install", "etcd", "--force", "--name", "three"))):
+        asked.append(t.run(*command, "--wait", "-v").err.count("POST "  + catalog.url))
+        t.run("uninstall", ("one", "two", "three")[number], "--yes", "--wait")
+    equal((sum(asked), catalog.json("/api/v1/packages/etcd/downloads")["installs"]["total"]), (1, 1), asked)
     # Nothing is asked again while nothing changes, and what is new comes with --refresh.
     log = t.run("search", "etcd", "--refresh", "-v").err
     equal(len(re.findall(r"GET http://127", log)), 1, log)

@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/install_count.h"
 #include "cli/keyring.h"
 #include "cli/parse/flags.h"
 #include "cli/registry_access.h"
@@ -48,6 +49,8 @@ Result<ExitCode> run_install(const Invocation& invocation, Machine& machine) {
            action::deploy(cluster.environment, id, action::install_intent(render_of(wanted, machine)),
                           options, machine.context));
   print_deploy_report(invocation, machine, report, "is installed");
+  if (report.changed && report.dry_run == action::DryRun::No)
+    count_install_of(machine, invocation.text("package"), report.package.version);
   return ExitCode::Ok;
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/command_hint.h"
 #include "cli/commands.h"
+#include "cli/install_count.h"
 #include "cli/kpm_home.h"
 #include "cli/kube_questions.h"
 #include "cli/kubes.h"
@@ -191,7 +192,11 @@ Result<action::DeployReport> deploy_one(const Invocation& invocation, Machine& m
   const action::Intent intent = verb == Verb::Install
                                     ? install_intent(render_of(wanted, machine), kube.k3.name)
                                     : action::upgrade_intent(render_of(wanted, machine));
-  return action::deploy(cluster.environment, id, intent, options, machine.context);
+  MIST_TRY(action::DeployReport report,
+           action::deploy(cluster.environment, id, intent, options, machine.context));
+  if (verb == Verb::Install && report.changed && !is_dry(invocation) && !kube.service.empty())
+    count_install(machine, kube.service, kube.k3.name, kube.k3.version.to_string());
+  return report;
 }
 
 void print_deployed(const Invocation& invocation, Machine& machine, const action::DeployReport& report,
