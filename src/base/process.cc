@@ -70,16 +70,28 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
+// The output of a program on one stream so far. Where `tell` is set, it gets what comes, and nothing is kept.
+struct Output {
+  std::string& kept;
+  const std::function<void(std::string_view)>& tell;
+  std::uint64_t told = 0;
+};
+
 // Reads what is there; false at end of file.
-bool drain(int fd, std::string& into, std::uint64_t limit, bool& over) {
+bool drain(int fd, Output& into, std::uint64_t limit, bool& over) {
   std::array<char, 65536> buffer;
   const ssize_t n = ::read(fd, buffer.data(), buffer.size());
   if (n < 0) return errno == EINTR || errno == EAGAIN;
   if (n == 0) return false;
-  if (into.size() + static_cast<std::size_t>(n) > limit)
+  const std::string_view came(buffer.data(), static_cast<std::size_t>(n));
+  if (into.kept.size() + into.told + came.size() > limit) {
     over = true;
-  else
-    into.append(buffer.data(), static_cast<std::size_t>(n));
+  } else if (into.tell) {
+    into.told += came.size();
+    into.tell(came);
+  } else {
+    into.kept.append(came);
+  }
   return true;
 }
 
@@ -90,6 +102,27 @@ std::optional<int> wait_for(pid_t pid) {
     if (errno != EINTR) return std::nullopt;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
+
+// How long a program goes on after its context has ended: as Command::farewell says.
+class Ending {
+ public:
+  explicit Ending(const Command& command) : farewell_(command.farewell) {}
+
+  /// Whether it has to be killed now. The first time it is told to end, if it can be.
+  bool is_over(UniqueFd& input) {
+    if (!farewell_) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (!until_) {
+      until_ = now + *farewell_;
+      input.reset();
+    }
+    return now >= *until_;
+  }
+
+ private:
+  const std::optional<std::chrono::milliseconds>& farewell_;
+  std::optional<std::chrono::steady_clock::time_point> until_;
+};
 
 // Takes the status of processes that the program started, and left to us when it ended: the first process of
 // a container is everybody's parent in the end. There are none where another process is that. False: some go
@@ -288,6 +321,10 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   ProcessResult result;
   std::string_view input = command.input;
   bool over = false;
+  Output from_out{result.out, command.on_stdout};
+  const std::function<void(std::string_view)> nobody;
+  Output from_err{result.err, nobody};
+  Ending ending(command);
   if (command.inherit_stderr) err.read.reset();
   Telling telling(command);
   Watch watch(pid, command.tree);
@@ -295,23 +332,24 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // A child of the program that lives on with its stderr isn't waited for.
   while (out.read || !has_ended(pid)) {
-    if (Status go_on = context.check(); !go_on) return abandon(std::move(go_on).error());
+    if (Status go_on = context.check(); !go_on && ending.is_over(in.write))
+      return abandon(std::move(go_on).error());
     if (over)
       return abandon(
           error(ErrorKind::Invalid, "{} printed more than {} bytes", command.program, command.output_limit));
-    if ((result.exceeded = watch.look())) {
+    result.exceeded = watch.look();
+    if (result.exceeded) {
       end_it();
       result.exit_code = 128 + SIGKILL;
       return result;
     }
-    if (input.empty()) in.write.reset();
+    if (input.empty() && !command.farewell) in.write.reset();
+    const int to_write = input.empty() ? -1 : in.write.get();
     std::array<pollfd, 4> fds{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0},
-                              pollfd{in.write.get(), POLLOUT, 0}, pollfd{end.get(), POLLIN, 0}};
+                              pollfd{to_write, POLLOUT, 0}, pollfd{end.get(), POLLIN, 0}};
     if (::poll(fds.data(), fds.size(), 50) < 0 && errno != EINTR) break;
-    if (fds[0].revents != 0 && !drain(out.read.get(), result.out, command.output_limit, over))
-      out.read.reset();
-    if (fds[1].revents != 0 && !drain(err.read.get(), result.err, command.output_limit, over))
-      err.read.reset();
+    if (fds[0].revents != 0 && !drain(out.read.get(), from_out, command.output_limit, over)) out.read.reset();
+    if (fds[1].revents != 0 && !drain(err.read.get(), from_err, command.output_limit, over)) err.read.reset();
     if (fds[3].revents != 0) end.reset();
     telling.look(result.err);
     if (fds[2].revents != 0) {
@@ -324,7 +362,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   }
   while (err.read && !over) {
     pollfd rest{err.read.get(), POLLIN, 0};
-    if (::poll(&rest, 1, 0) <= 0 || !drain(rest.fd, result.err, command.output_limit, over)) break;
+    if (::poll(&rest, 1, 0) <= 0 || !drain(rest.fd, from_err, command.output_limit, over)) break;
   }
   in.write.reset();
   const std::optional<int> exit_code = wait_for(pid);

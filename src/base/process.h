@@ -49,6 +49,13 @@ struct Command {
   /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
   /// second late, so not with the last words of one that ends. It stands in the result all the same.
   std::function<void(std::string_view)> on_stderr = {};
+  /// Called on the calling thread with what comes on stdout, as it comes; it isn't kept for the result then.
+  /// All of it counts against output_limit.
+  std::function<void(std::string_view)> on_stdout = {};
+  /// For a program that ends when its stdin does: that stays open behind `input`. When the context ends,
+  /// stdin is closed, and the program is killed if it goes on for longer than this. One that ends in time is
+  /// a result. Nothing: stdin ends with `input`, and the program is killed at once.
+  std::optional<std::chrono::milliseconds> farewell = {};
   BaseEnvironment environment = BaseEnvironment::Ours;
 };
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <stop_token>
 
 #include "base/handle.h"
 #include "testing/temp_dir.h"
@@ -136,6 +137,53 @@ TEST(HostProcessRunner, LimitsOutput) {
   Command command = shell("yes");
   command.output_limit = 100000;
   EXPECT_EQ(HostProcessRunner().run(command, Context()).error().kind, ErrorKind::Invalid);
+}
+
+TEST(HostProcessRunner, TellsWhatComesOnStdoutAndKeepsNoneOfIt) {
+  Command command = shell("echo one; echo two");
+  std::string told;
+  command.on_stdout = [&](std::string_view piece) { told += piece; };
+  const auto result = HostProcessRunner().run(command, Context());
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(told, "one\ntwo\n");
+  EXPECT_EQ(result->out, "");
+}
+
+TEST(HostProcessRunner, LimitsOutputThatItTells) {
+  Command command = shell("yes");
+  command.output_limit = 100000;
+  std::size_t told = 0;
+  command.on_stdout = [&](std::string_view piece) { told += piece.size(); };
+  const auto result = HostProcessRunner().run(command, Context());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::Invalid);
+  EXPECT_LE(told, 100000u);
+}
+
+TEST(HostProcessRunner, EndsAProgramByTheEndOfItsInput) {
+  std::stop_source stop;
+  Command command = shell("read -r line; echo \"$line\"; cat; echo cleaned");
+  command.input = "begin\n";
+  command.farewell = std::chrono::minutes(1);
+  std::string told;
+  command.on_stdout = [&](std::string_view piece) {
+    told += piece;
+    stop.request_stop();  // not before it has read its input
+  };
+  const auto result = HostProcessRunner().run(command, Context(stop.get_token()));
+  ASSERT_TRUE(result.ok()) << result.error().to_line();
+  EXPECT_EQ(result->exit_code, 0);
+  EXPECT_EQ(told, "begin\ncleaned\n");
+}
+
+TEST(HostProcessRunner, KillsAProgramThatGoesOnWithoutInput) {
+  Command command = shell("echo ready; sleep 1000");
+  command.farewell = std::chrono::milliseconds(50);
+  std::stop_source stop;
+  command.on_stdout = [&](std::string_view) { stop.request_stop(); };
+  const auto result = HostProcessRunner().run(command, Context(stop.get_token()));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, ErrorKind::Cancelled);
 }
 
 TEST(LimitedProcessRunner, BoundsProcessorTimeOfAProgramAndItsChildren) {
