@@ -4,9 +4,7 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <optional>
-
+#include "base/bubblewrap.h"
 #include "base/text.h"
 #include "config/paths.h"
 #include "registry/local_source.h"
@@ -17,61 +15,8 @@ namespace {
 using package::Files;
 using package::HostScript;
 
-constexpr std::string_view kBubblewrap = "bwrap";
-constexpr const char* kSearchPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr std::string_view kManifests = "manifests";
 constexpr std::size_t kMostLines = 200;
-
-// Of this machine, read-only: what programs need to run, and public certificates. Private keys lie beside
-// those, in /etc/ssl/private and /etc/pki/tls/private, so the directories above aren't among these.
-constexpr std::array kSystem{
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib64",
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/ssl/certs",
-    "/etc/ssl/cert.pem",
-    "/etc/ssl/openssl.cnf",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ca-certificates",
-    "/etc/ca-certificates.conf",
-    "/etc/pki/ca-trust",
-    "/etc/pki/tls/certs",
-    "/etc/pki/tls/cert.pem",
-    "/etc/pki/tls/openssl.cnf",
-    "/etc/crypto-policies",
-};
-
-// Before 0.7.0, bubblewrap could not limit a tmpfs.
-bool can_limit_tmpfs(ProcessRunner& processes, const Context& context) {
-  Command command;
-  command.program = kBubblewrap;
-  command.arguments = {"--help"};
-  const auto help = processes.run(command, context);
-  return help.ok() && (help->out + help->err).find("--size ") != std::string::npos;
-}
-
-std::vector<std::string> bubblewrap(const Path& package, const Path& manifests,
-                                    std::optional<std::uint64_t> temporary_bytes) {
-  // Root would keep all capabilities, and may remount what is bound read-only with them.
-  std::vector<std::string> arguments{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop",
-                                     "ALL",           "--clearenv"};
-  const auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
-  add({"--setenv", "PATH", kSearchPath, "--setenv", "HOME", "/tmp", "--setenv", "LANG", "C.UTF-8", "--setenv",
-       "PYTHONDONTWRITEBYTECODE", "1"});
-  for (const char* const each : kSystem) add({"--ro-bind-try", each, each});
-  // The kernel lets root write its settings, such as the program that handles crashes, without a capability.
-  add({"--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"});
-  if (temporary_bytes) add({"--size", fmt::format("{}", *temporary_bytes)});
-  add({"--tmpfs", "/tmp"});
-  add({"--ro-bind", package.string(), "/package"});
-  add({"--bind", manifests.string(), fmt::format("/package/{}", kManifests)});
-  add({"--remount-ro", "/", "--chdir", "/package", "python3", std::string(package::kPreInstallScript)});
-  return arguments;
-}
 
 // Gone with what it holds, however its owner ends.
 class ScratchDirectory {
@@ -141,15 +86,18 @@ Result<Files> HostScripts::run(const HostScript& script, const Consent& consent,
 }
 
 Command HostScripts::sandboxed(const Path& package, const Path& manifests, const Context& context) {
-  std::optional<std::uint64_t> temporary;
-  if (can_limit_tmpfs(processes_, context)) temporary = limits_.temporary_bytes;
+  SandboxView view{.read_only = {{package, "/package"}},
+                   .writable = {{manifests, fmt::format("/package/{}", kManifests)}},
+                   .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}},
+                   .directory = "/package"};
+  if (can_limit_tmpfs(processes_, context)) view.temporary_bytes = limits_.temporary_bytes;
   Command command;
   command.program = kBubblewrap;
-  command.arguments = bubblewrap(package, manifests, temporary);
-  // bubblewrap itself is process 1 of the sandbox, and the script can read that one's environment in /proc:
-  // --clearenv clears the script's own alone.
+  command.arguments = sandbox_arguments(view);
+  command.arguments.emplace_back("python3");
+  command.arguments.emplace_back(package::kPreInstallScript);
   command.environment = BaseEnvironment::Empty;
-  command.env = {{"PATH", kSearchPath}};
+  command.env = {{"PATH", kSandboxSearchPath}};
   command.output_limit = limits_.output_bytes;
   command.file_limit = limits_.file_bytes;
   // Of bubblewrap, whose first process adopts what the script leaves. When that one is killed, the kernel
