@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <vector>
@@ -38,8 +39,23 @@ struct Stamp {
 
 bool is_unshared(const struct stat& info) { return (info.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
+// Root, as this process sees it. A user namespace that doesn't map root, as a sandbox has it that an ordinary
+// user made, shows its files as those of the overflow user (user_namespaces(7)). The one who made the
+// namespace chose the installation that is seen in it, and looked at its owner (base/bubblewrap.h).
+uid_t root_as_seen() {
+  std::ifstream map("/proc/self/uid_map");
+  for (uid_t inside = 0, outside = 0, count = 0; map >> inside >> outside >> count;)
+    if (inside == 0) return 0;
+  // In one read: the kernel gives no second part of a setting.
+  std::ifstream setting("/proc/sys/kernel/overflowuid");
+  uid_t overflow = 0;
+  return setting >> overflow ? overflow : 0;
+}
+
 // The trusted owners of files that an installation shares with everybody.
-bool is_trusted_owner(const struct stat& info) { return info.st_uid == 0 || info.st_uid == ::geteuid(); }
+bool is_trusted_owner(const struct stat& info) {
+  return info.st_uid == ::geteuid() || info.st_uid == root_as_seen();
+}
 
 bool is_installed(const struct stat& info) {
   return S_ISREG(info.st_mode) && is_trusted_owner(info) && is_unshared(info);

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "testing/temp_dir.h"
@@ -105,6 +108,38 @@ TEST_F(CodeCacheTest, AnInstallationSharesItsOwn) {
   EXPECT_FALSE(loads("a"));
   EXPECT_THAT(events.take_messages(), ElementsAre(HasSubstr("others may write")));
   EXPECT_TRUE(disk.exists(code_file("a"))) << "nothing of an installation is removed";
+}
+
+// As in the sandbox that an ordinary user made: there, root is nobody who is known.
+TEST_F(CodeCacheTest, RootsInstallationIsTrustedWhereRootIsNotKnown) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become two other users";
+  constexpr uid_t kUser = 65001, kOther = 65002;
+  CodeCache filled(directory, 1 << 20, events, CodeReaders::All);
+  store(filled, "a", "code of a");
+  for (const Path& each : {temp.path(), temp.path() / "cache"}) ASSERT_EQ(::chmod(each.c_str(), 0755), 0);
+  // Whether that user can load it in a namespace which knows nobody else; 3: there are no namespaces here.
+  const auto loads = [&] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::setresuid(kUser, kUser, kUser) != 0 || ::unshare(CLONE_NEWUSER) != 0) ::_exit(3);
+      ::prctl(PR_SET_DUMPABLE, 1);  // else /proc/self belongs to root
+      std::ofstream("/proc/self/uid_map") << kUser << ' ' << kUser << " 1";
+      if (::geteuid() != kUser) ::_exit(3);
+      SharedCodeCache shared(directory, events);
+      ::_exit(shared.load(key("a"), "shop", [](const Path&) { return true; }) ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+  };
+  const int of_root = loads();
+  if (of_root == 3) GTEST_SKIP() << "no user namespaces here";
+  EXPECT_EQ(of_root, 0);
+  // Outside of such a namespace, another user's is never trusted.
+  for (const Path& each : {directory, code_file("a"), stamp_file("a")})
+    ASSERT_EQ(::chown(each.c_str(), kOther, kOther), 0);
+  SharedCodeCache shared(directory, events);
+  EXPECT_FALSE(shared.load(key("a"), "shop", [](const Path&) { return true; }));
 }
 
 TEST_F(CodeCacheTest, NoticesChangedContent) {
