@@ -68,13 +68,6 @@ bool is_ours(const Error& failure) {
          failure.detail<ClusterFault>() != nullptr || failure.detail<HeldByAnotherTest>() != nullptr;
 }
 
-// Of bytes that the catalog keeps: asking for them again is of no use until somebody repairs them.
-bool is_lost(const Error& failure) {
-  using enum ErrorKind;
-  return is_storage_fault(failure) && failure.kind != Retryable && failure.kind != Timeout &&
-         failure.kind != Cancelled;
-}
-
 // Frames, reasons and diagnosis of a failure, for the log.
 void tell(StepLog& log, const Error& failure) {
   log.line(fmt::format("error: {}", failure.to_line()));
@@ -108,7 +101,8 @@ class Trial {
         directory_(dependencies.directory / directory_name(job.id, job.attempt)),
         previous_(dependencies.directory / directory_name(job.id, job.attempt, kPrevious)),
         id_(trial_namespace(dependencies.instance, job, job.attempt), job.package),
-        times_{dependencies.timeout, dependencies.longest} {}
+        times_{dependencies.timeout, dependencies.longest},
+        spent_(dependencies.spent) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
   ~Trial() {
@@ -116,8 +110,34 @@ class Trial {
     (void)dependencies_.files.remove_all(previous_);
   }
 
-  Result<bool> run() {
-    const Context limited = context_.with_timeout(dependencies_.longest);
+  Result<bool> run(TrialPart part) {
+    switch (part) {
+      case TrialPart::All: {
+        MIST_TRY(const bool passed, run_offline());
+        if (!passed) return false;
+        return run_on_cluster();
+      }
+      case TrialPart::Offline:
+        return run_offline();
+      case TrialPart::OnCluster: {
+        MIST_TRY(const Unpacked unpacked, write_package(job_.digest, directory_, nullptr));
+        package_ = unpacked.package;
+        return run_on_cluster();
+      }
+      case TrialPart::Removal:
+        MIST_TRY_VOID(look_at_cluster());
+        MIST_TRY_VOID(remove_leftovers());
+        return true;
+    }
+    return error(ErrorKind::Internal, "there is no such part of a test");
+  }
+
+ private:
+  using Work = std::function<Result<std::string>(const Context&)>;
+
+  Result<bool> run_offline() {
+    const SteadyTime began = dependencies_.clock.steady_now();
+    const Context limited = context_.with_timeout(left());
     MIST_TRY(const bool read, step("unpack", limited, [&](const Context& c) { return unpack(c); }));
     if (!read) return false;
     if (package_ != directory_) {
@@ -131,14 +151,17 @@ class Trial {
     MIST_TRY(const bool valid, check_offline(limited));
     if (!valid) return false;
     MIST_TRY_VOID(note_objects(limited));
-    // Removing what dead tests left takes none of this version's time.
-    const Duration left = limited.remaining().value_or(dependencies_.longest);
-    MIST_TRY_VOID(get_ready());
-    return on_cluster(context_.with_timeout(left));
+    spent_ += dependencies_.clock.steady_now() - began;
+    return true;
   }
 
- private:
-  using Work = std::function<Result<std::string>(const Context&)>;
+  Result<bool> run_on_cluster() {
+    // Removing what dead tests left takes none of this version's time.
+    MIST_TRY_VOID(get_ready());
+    return on_cluster(context_.with_timeout(left()));
+  }
+
+  Duration left() const { return std::max(Duration::zero(), dependencies_.longest - spent_); }
 
   // Nothing of this attempt is on the cluster yet, so a failure says nothing of the package; unless what an
   // earlier one left can't be removed because of what it is.
@@ -180,6 +203,9 @@ class Trial {
   // Runs it, and hands its result on. False: it failed because of the package.
   Result<bool> step(std::string_view name, const Context& context, const Work& work) {
     (void)log_.take();
+    if (report_.began) report_.began(name);
+    if (!std::exchange(is_isolation_told_, true) && !dependencies_.isolation.empty())
+      log_.line("isolation: " + dependencies_.isolation);
     Step done{.name = std::string(name), .began = dependencies_.clock.now()};
     const SteadyTime began = dependencies_.clock.steady_now();
     const Result<std::string> result = work(context);
@@ -400,7 +426,7 @@ class Trial {
                                             : TestNodes::RealAndSimulated);
   }
 
-  // Of attempts whose worker died, or was stopped while it removed what it had made.
+  // Of attempts whose worker or process died, or was stopped while it removed what it had made.
   Status remove_leftovers() {
     for (int attempt = 1; attempt <= job_.attempt; ++attempt)
       MIST_TRY_VOID(remains_->remove_attempt(
@@ -559,6 +585,8 @@ class Trial {
   Path package_;         // in directory_, once it is unpacked
   const release::ReleaseId id_;
   const TrialTimes times_;
+  Duration spent_;  // of times_.longest
+  bool is_isolation_told_ = false;
   std::optional<package::Source> source_;
   std::unique_ptr<kube::Client> client_;  // hears through log_
   std::optional<action::Environment> environment_;
@@ -590,8 +618,22 @@ std::string trial_namespace(const std::string& instance, const Job& job, int att
 }
 
 Result<bool> run_trial(const TrialDependencies& dependencies, const Job& job, const TrialReport& report,
-                       const Context& context) {
-  return Trial(dependencies, job, report, context).run();
+                       const Context& context, TrialPart part) {
+  return Trial(dependencies, job, report, context).run(part);
+}
+
+Duration longest_removal(const TrialDependencies& dependencies) {
+  return TrialTimes{dependencies.timeout, dependencies.longest}.removal();
+}
+
+Path trial_directory(const TrialDependencies& dependencies, const Job& job) {
+  return dependencies.directory / directory_name(job.id, job.attempt);
+}
+
+bool is_lost(const Error& failure) {
+  using enum ErrorKind;
+  return is_storage_fault(failure) && failure.kind != Retryable && failure.kind != Timeout &&
+         failure.kind != Cancelled;
 }
 
 }  // namespace mist::catalog

@@ -179,7 +179,9 @@ Status test_job(Store& store, const Job& job, const TrialDependencies& dependenc
                              return store.note_objects(job, objects.graph, objects.security, text);
                            },
                            .warn = [&](const std::string& text) { events.warn(text); }};
-  const auto passed = run_trial(dependencies, job, report, context.with_stop(lease.token()));
+  const Context leased = context.with_stop(lease.token());
+  const auto passed =
+      dependencies.run ? dependencies.run(job, report, leased) : run_trial(dependencies, job, report, leased);
   if (!passed.ok() && is_storage_fault(passed.error())) outage.note(passed.error());
   const Ending ending(store, job, dependencies.clock, options.pause, outage, events, context);
   const Hold hold = lease.hold();
