@@ -10,11 +10,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "build_info.h"
+#include "catalog/trial_process.h"
 #include "main/catalog_accounts.h"
 #include "main/catalog_data.h"
 #include "main/catalog_line.h"
 #include "main/catalog_machine.h"
 #include "main/catalog_serve.h"
+#include "main/catalog_trial.h"
 #include "main/catalog_workers.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
@@ -57,6 +59,10 @@ int fail(const Error& failure) {
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == mist::wasm::kCompileVerb)
     return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+  if (argc > 1 && argv[1] == mist::catalog::kTrialVerb) {
+    std::error_code unknown;
+    return mist::run_trial_process(std::filesystem::read_symlink("/proc/self/exe", unknown));
+  }
   mist::Interrupt interrupt;
   const auto words = std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0);
   const auto asks = [&](std::string_view flag) {

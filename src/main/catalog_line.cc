@@ -16,7 +16,7 @@ constexpr std::string_view kUsage = R"(usage: mistletoe-catalog COMMAND [flags]
 A catalog of packages for Kubernetes: fetches what authors tag, tests it, shows it. docs/catalog-admin.md says how to run
 one, docs/catalog.md how to use it.
 
-  serve                      the web pages and the REST API; with --kubeconfig it tests packages, too
+  serve                      the web pages and the REST API; with --kubeconfig or --cluster-command it tests packages, too
   worker --kubeconfig FILE   tests packages of the same data, beside serve
   user add NAME              an account (--role author, moderator or administrator; --password-file FILE)
   user password NAME         another password, of the terminal or of --password-file FILE; ends the sessions
@@ -61,6 +61,9 @@ serve and worker:
                              their names, and has to keep them from your networks
   --kubeconfig FILE          of a cluster that is for tests only: strangers' packages are installed there
   --context NAME             of the kubeconfig; its current one
+  --cluster-command COMMAND  in place of --kubeconfig: starts a cluster for each test (by /bin/sh), prints the path of its
+                             kubeconfig, and takes it away when its standard input ends
+  --isolation WHICH          bubblewrap (default): each test runs in namespaces of its own, with limits; none: in this process
   --workers N                how many tests at once in this process (1)
   --lease TIME               after which a silent worker's test is another's (30s)
   --timeout TIME             of each wait of a test (5m)
@@ -87,6 +90,8 @@ constexpr std::array kFlags{
     Flag{"--git-through-proxy", false, "serve worker"},
     Flag{"--kubeconfig", true, "serve worker"},
     Flag{"--context", true, "serve worker"},
+    Flag{"--cluster-command", true, "serve worker"},
+    Flag{"--isolation", true, "serve worker"},
     Flag{"--workers", true, "serve worker"},
     Flag{"--lease", true, "serve worker"},
     Flag{"--timeout", true, "serve worker"},

@@ -151,10 +151,9 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                       .reads_per_second = static_cast<double>(asked.reads_per_second),
                       .registration = asked.registration});
   const std::jthread domains([&](const std::stop_token& stop) { keep_domains_checked(site, machine, stop); });
-  std::optional<catalog::TrialDependencies> dependencies;
-  if (line.has("--kubeconfig")) {
-    MIST_TRY(catalog::TrialDependencies made, trial_dependencies(line, machine, place, data, git));
-    dependencies.emplace(std::move(made));
+  std::unique_ptr<Testing> tests;
+  if (tests_packages(line)) {
+    MIST_TRY(tests, Testing::make(line, machine, place, data, git));
   }
   const auto answer = [&site](const http::WebRequest& request) { return site.answer(request); };
   // So early that a quarter stays for clients that aren't slow.
@@ -163,7 +162,7 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
   machine.log.info(fmt::format("mistletoe-catalog {} at http://{}, data in {}", MIST_VERSION,
                                server->address(), place.shown()));
   std::optional<Workers> testing;
-  if (dependencies) testing.emplace(machine, *data.store, *dependencies, asked.workers, asked.lease);
+  if (tests) testing.emplace(machine, *data.store, tests->dependencies(), asked.workers, asked.lease);
   return poller.run(machine.context);
 }
 

@@ -1,12 +1,17 @@
 #include "main/catalog_workers.h"
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/bubblewrap.h"
 #include "base/process_identity.h"
+#include "base/text.h"
 #include "build_info.h"
 #include "catalog/poller.h"
+#include "catalog/test_cluster.h"
 #include "catalog/worker.h"
 #include "kube/connect.h"
 #include "kube_types_digests.h"
@@ -15,10 +20,10 @@
 namespace mist {
 namespace {
 
-Result<std::unique_ptr<kube::Client>> connect_cluster(const CommandLine& line, Machine& machine,
+Result<std::unique_ptr<kube::Client>> connect_cluster(const catalog::TrialCluster& cluster, Machine& machine,
                                                       EventSink& events) {
-  const kube::ConnectOptions options{.kubeconfig = line.text("--kubeconfig"),
-                                     .context = line.text("--context"),
+  const kube::ConnectOptions options{.kubeconfig = cluster.kubeconfig,
+                                     .context = cluster.context,
                                      .ns = {},
                                      .user_agent = kube::user_agent("mistletoe-catalog", MIST_VERSION),
                                      .cache_directory = {}};
@@ -31,11 +36,24 @@ Result<std::unique_ptr<kube::Client>> connect_cluster(const CommandLine& line, M
   return client;
 }
 
+// Of the environment, for a process that is to have no more of it.
+std::map<std::string, std::string> proxy_variables() {
+  std::map<std::string, std::string> found;
+  for (const char* const name : {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY",
+                                 "all_proxy", "NO_PROXY", "no_proxy"})
+    if (const auto value = environment(name)) found.emplace(name, *value);
+  return found;
+}
+
 std::string holder_name(Random& random, int number) {
   return fmt::format("{}_{}_{}", host_name(), random.token(6), number);
 }
 
 }  // namespace
+
+bool tests_packages(const CommandLine& line) {
+  return line.has("--kubeconfig") || line.has("--cluster-command");
+}
 
 catalog::GitProxy git_proxy_asked(const CommandLine& line) {
   return line.has("--git-through-proxy") || line.has("--allow-private-repositories")
@@ -43,32 +61,130 @@ catalog::GitProxy git_proxy_asked(const CommandLine& line) {
              : catalog::GitProxy::None;
 }
 
-Result<catalog::TrialDependencies> trial_dependencies(const CommandLine& line, Machine& machine,
-                                                      const DataPlace& place, const CatalogData& data,
-                                                      catalog::StrangersGit& git) {
-  MIST_TRY(config::Paths paths, own_paths(machine, place.directory));
+std::string program_version() { return fmt::format("{} {}", MIST_VERSION, MIST_COMMIT); }
+
+Result<catalog::TrialDependencies> trial_dependencies(const TrialParts& parts) {
+  Machine& machine = parts.machine;
+  MIST_TRY(config::Paths paths, own_paths(machine, parts.places));
   package::RendererOptions engines = engines_of(machine, paths);
-  MIST_TRY(const std::string instance, data.store->instance());
-  MIST_TRY(const Duration timeout, line.duration("--timeout", "5m"));
   package::TypeStore types(paths.schemas, package::kKubeTypesDigests);
-  catalog::TrialDependencies dependencies{
+  return catalog::TrialDependencies{
       .files = machine.files,
-      .processes = git,
+      .processes = parts.git,
       .clock = machine.clock,
       .random = machine.random,
-      .blobs = *data.blobs,
+      .blobs = parts.blobs,
       .paths = std::move(paths),
       .engines = std::move(engines),
       .types = std::move(types),
-      .connect = [&line, &machine](EventSink& events) { return connect_cluster(line, machine, events); },
-      .directory = place.directory.work(),
-      .instance = instance,
-      .timeout = timeout,
-      .longest = 4 * timeout};
+      .connect = [cluster = parts.cluster,
+                  &machine](EventSink& events) { return connect_cluster(cluster, machine, events); },
+      .directory = parts.places.work(),
+      .instance = parts.instance,
+      .timeout = parts.timeout,
+      .longest = 4 * parts.timeout};
+}
+
+Result<std::unique_ptr<Testing>> Testing::make(const CommandLine& line, Machine& machine,
+                                               const DataPlace& place, const CatalogData& data,
+                                               catalog::StrangersGit& git) {
+  MIST_TRY(std::string instance, data.store->instance());
+  MIST_TRY(const Duration timeout, line.duration("--timeout", "5m"));
+  MIST_TRY(catalog::TrialDependencies dependencies, trial_dependencies({.machine = machine,
+                                                                        .places = place.directory,
+                                                                        .blobs = *data.blobs,
+                                                                        .git = git,
+                                                                        .instance = std::move(instance),
+                                                                        .timeout = timeout}));
+  std::unique_ptr<Testing> testing(new Testing(std::move(dependencies)));
+  testing->machine_ = &machine;
+  constexpr std::string_view kGettingReady = "while getting ready to test packages";
   // Versions would fail for what isn't their fault.
-  MIST_TRY_VOID(catalog::check_ready(dependencies).in("while getting ready to test packages"));
-  MIST_TRY_VOID(git.check_keeps_addresses(machine.context).in("while getting ready to test packages"));
-  return dependencies;
+  MIST_TRY_VOID(catalog::check_ready(testing->dependencies_).in(kGettingReady));
+  MIST_TRY_VOID(git.check_keeps_addresses(machine.context).in(kGettingReady));
+  MIST_TRY_VOID(testing->isolate(line, machine).in(kGettingReady));
+  MIST_TRY_VOID(testing->choose_cluster(line, machine, place));
+  return testing;
+}
+
+Status Testing::isolate(const CommandLine& line, Machine& machine) {
+  const std::string asked = line.text("--isolation", "bubblewrap");
+  if (asked == "none") {
+    dependencies_.isolation = "none: in the process of the worker (--isolation none)";
+    machine.log.warn("packages are tested in this process, without isolation");
+    return {};
+  }
+  if (asked != "bubblewrap")
+    return error(ErrorKind::Usage, "--isolation {} is neither bubblewrap nor none", escape_controls(asked));
+  Status possible = check_sandboxes(machine.processes, machine.context);
+  if (!possible.ok()) {
+    Error& failure = possible.error();
+    if (!failure.hint.empty()) failure.hint += "; ";
+    failure.hint +=
+        "docs/catalog-admin.md has the settings for systemd; or --isolation none, and a package that breaks "
+        "out of WebAssembly gets all that this user has";
+    return possible;
+  }
+  auto groups = ControlGroups::make();
+  if (groups.ok())
+    groups_ = *std::move(groups);
+  else
+    machine.log.info(fmt::format("no control groups: {}", groups.error().to_line()));
+  processes_.emplace(dependencies_, machine.processes,
+                     catalog::TrialProcesses::Options{
+                         .program = machine.program,
+                         .version = program_version(),
+                         .git_through_proxy = git_proxy_asked(line) == catalog::GitProxy::OfEnvironment,
+                         .environment = proxy_variables(),
+                         .groups = groups_.get(),
+                         .limits_files = can_limit_tmpfs(machine.processes, machine.context)});
+  for (const catalog::TrialPart part : {catalog::TrialPart::Offline, catalog::TrialPart::OnCluster})
+    machine.log.info(fmt::format("tests {}: {}",
+                                 part == catalog::TrialPart::Offline ? "without a cluster" : "on a cluster",
+                                 processes_->isolation(part)));
+  return {};
+}
+
+Status Testing::choose_cluster(const CommandLine& line, Machine& machine, const DataPlace& place) {
+  catalog::Trials::Dependencies made{.clock = machine.clock, .run_part = nullptr};
+  made.run_part = [this](catalog::TrialPart part, const catalog::Job& job, Duration spent,
+                         const catalog::TrialCluster& cluster, const catalog::TrialReport& report,
+                         const Context& context) {
+    return processes_ ? processes_->run(part, job, spent, cluster, report, context)
+                      : run_here(part, job, spent, cluster, report, context);
+  };
+  if (line.has("--cluster-command")) {
+    if (line.has("--kubeconfig") || line.has("--context"))
+      return error(ErrorKind::Usage, "--cluster-command and --kubeconfig name two clusters");
+    const catalog::TestClusterDependencies clusters{.files = machine.files,
+                                                    .programs = machine.processes,
+                                                    .directory = place.directory.cache() / "clusters"};
+    catalog::end_left_clusters(machine.files, clusters.directory);
+    made.start_cluster = [clusters, command = line.text("--cluster-command"),
+                          instance = dependencies_.instance](const catalog::Job& job,
+                                                             const Context& context) {
+      return catalog::TestCluster::start(clusters, command,
+                                         catalog::trial_namespace(instance, job, job.attempt), context);
+    };
+  } else {
+    made.shared = {
+        .kubeconfig = std::filesystem::absolute(line.text("--kubeconfig")).lexically_normal().string(),
+        .context = line.text("--context")};
+  }
+  trials_.emplace(std::move(made));
+  dependencies_.run = [this](const catalog::Job& job, const catalog::TrialReport& report,
+                             const Context& context) { return trials_->run(job, report, context); };
+  return {};
+}
+
+Result<bool> Testing::run_here(catalog::TrialPart part, const catalog::Job& job, Duration spent,
+                               const catalog::TrialCluster& cluster, const catalog::TrialReport& report,
+                               const Context& context) const {
+  catalog::TrialDependencies here = dependencies_;
+  here.run = nullptr;
+  here.spent = spent;
+  here.connect = [this, &cluster](EventSink& events) { return connect_cluster(cluster, *machine_, events); };
+  return catalog::run_trial(here, job, report, context, part);
 }
 
 Workers::Workers(Machine& machine, catalog::Store& store, const catalog::TrialDependencies& dependencies,
@@ -81,16 +197,16 @@ Workers::Workers(Machine& machine, catalog::Store& store, const catalog::TrialDe
 }
 
 Status worker(const CommandLine& line, Machine& machine, const DataPlace& place) {
-  if (!line.has("--kubeconfig"))
-    return error(ErrorKind::Usage, "worker needs --kubeconfig")
+  if (!tests_packages(line))
+    return error(ErrorKind::Usage, "worker needs --kubeconfig, or --cluster-command")
         .with_hint("of a cluster that is for tests only: strangers' packages are installed there");
   MIST_TRY(const CatalogData data, open_data(place, machine));
   MIST_TRY(const Duration lease, line.duration("--lease", "30s"));
   MIST_TRY(const int workers, line.number("--workers", "1", 64));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
   catalog::StrangersGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
-  MIST_TRY(const catalog::TrialDependencies dependencies,
-           trial_dependencies(line, machine, place, data, git));
+  MIST_TRY(const auto tests, Testing::make(line, machine, place, data, git));
+  const catalog::TrialDependencies& dependencies = tests->dependencies();
   if (line.has("--once")) {
     const catalog::WorkerOptions options{.holder = holder_name(machine.random, 0), .term = lease};
     for (bool more = true; more && machine.context.check().ok();) {
