@@ -56,16 +56,8 @@ Result<Anchor> await_free(const LockDependencies& dependencies, Anchor anchor, c
                           const Context& context) {
   if (!anchor.lock) return anchor;
   const Duration their_term = term_of(*anchor.lock);
-  // A renewal time that looks old (whatever the clocks) makes a dead holder likely: worth one term of
-  // waiting.
-  const std::string stale_before = format_micro_time(
-      dependencies.clock.now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
-  // So does one of a time that is yet to come.
-  const std::string not_yet = format_micro_time(
-      dependencies.clock.now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(their_term));
-  const std::string& renewed = anchor.lock->renewed;
-  const bool looks_dead = renewed < stale_before || renewed > not_yet || is_dead(dependencies, *anchor.lock);
-  if (!looks_dead && options.max_wait == Duration::zero()) return held_by(anchor.id, *anchor.lock);
+  if (!ReleaseLock::looks_dead(dependencies, *anchor.lock) && options.max_wait == Duration::zero())
+    return held_by(anchor.id, *anchor.lock);
 
   Activity waiting(dependencies.events, waiting_words(dependencies, anchor));
   const SteadyTime give_up =
@@ -166,6 +158,14 @@ ReleaseLock::ReleaseLock(const LockDependencies& dependencies, Anchor anchor, Lo
       right_(std::make_shared<Right>(dependencies.clock, renewed_at_ + right(), anchor_.id.display())) {
   parent_stop_.emplace(context.stop(), [this] { stop_writing_.request_stop(); });
   renewer_ = std::jthread([this](const std::stop_token& stop) { renew(stop); });
+}
+
+bool ReleaseLock::looks_dead(const LockDependencies& dependencies, const Lock& lock) {
+  const auto term = std::chrono::duration_cast<std::chrono::system_clock::duration>(term_of(lock));
+  const WallTime now = dependencies.clock.now();
+  // A time that is yet to come is of another clock, or of a damaged lock.
+  return lock.renewed < format_micro_time(now - term) || lock.renewed > format_micro_time(now + term) ||
+         is_dead(dependencies, lock);
 }
 
 Result<std::optional<Lock>> ReleaseLock::await_silence(const LockDependencies& dependencies, Anchor anchor,

@@ -50,6 +50,10 @@ struct LockDependencies {
 
 class ReleaseLock {
  public:
+  /// Whether its holder is known to be dead, or its renewal time looks old, whatever the clocks: then
+  /// await_silence() waits for a term, even with a max_wait of 0. Nothing is asked of the server.
+  static bool looks_dead(const LockDependencies& dependencies, const Lock& lock);
+
   /// For a caller that is going to look and then to lock: waits until the anchor's lock was silent for its
   /// whole term, and returns it (nullopt: nobody has it). The holder no longer changes what is read after
   /// that, and acquire() with that lock doesn't wait again. Conflict with the holder's name when it lives on;

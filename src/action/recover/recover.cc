@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "action/deploy/allow_also.h"
 #include "action/deploy/late_writes.h"
@@ -155,10 +157,45 @@ Intent undo_intent() {
           .leaves_refused = true};
 }
 
+// Objects that the user agreed to delete, each with its uid.
+using Agreed = std::set<std::pair<apimachinery::ObjectKey, std::string>>;
+
+Agreed deleted_by(const UninstallPlan& plan) {
+  Agreed deleted;
+  for (const apply::PlannedAction& action : plan.removals)
+    if (action.kind == apply::ActionKind::Delete) deleted.emplace(action.key, action.uid);
+  return deleted;
+}
+
+UninstallOptions removal_options(const ReleaseState& state, const RecoverOptions& options, Recovered todo) {
+  UninstallOptions removal;
+  removal.dry_run = options.deploy.dry_run != DryRun::No;
+  removal.wait = options.deploy.wait;
+  removal.rules = options.deploy.allowed.prune;
+  removal.force_conflicts = options.deploy.allowed.force_conflicts;
+  removal.replace = options.deploy.allowed.replace;
+  removal.timeout = options.deploy.timeout;
+  const auto begun = render::RecordedOptions::from_value(state.anchor->head.options);
+  removal.no_hooks = options.deploy.no_hooks || begun.no_hooks;
+  if (todo == Recovered::Removed) {
+    removal.action = "undo";
+    removal.keep_adopted = true;
+  }
+  allow_also(removal.rules, begun.allowed.prune);
+  return removal;
+}
+
+Status ask(const RecoverOptions& options, const UninstallPlan& plan) {
+  MIST_TRY(const bool yes, options.approve(plan));
+  if (yes) return {};
+  return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
+}
+
 class Recovery {
  public:
-  Recovery(const Environment& environment, const RecoverOptions& options, const Context& context)
-      : environment_(environment), options_(options), context_(context) {}
+  Recovery(const Environment& environment, const RecoverOptions& options, const Context& context,
+           Agreed agreed = {})
+      : environment_(environment), options_(options), context_(context), agreed_(std::move(agreed)) {}
 
   Result<RecoverReport> run(ReleaseState state, const Unfinished& finding) {
     RecoverReport report;
@@ -246,34 +283,39 @@ class Recovery {
   }
 
   Result<UninstallReport> remove(ReleaseState state, Recovered todo) {
-    UninstallOptions options;
-    options.dry_run = dry();
-    options.wait = options_.deploy.wait;
-    options.rules = options_.deploy.allowed.prune;
-    options.force_conflicts = options_.deploy.allowed.force_conflicts;
-    options.replace = options_.deploy.allowed.replace;
-    options.timeout = options_.deploy.timeout;
-    const auto begun = render::RecordedOptions::from_value(state.anchor->head.options);
-    options.no_hooks = options_.deploy.no_hooks || begun.no_hooks;
-    if (todo == Recovered::Removed) {
-      options.action = "undo";
-      options.keep_adopted = true;
-    }
-    allow_also(options.rules, begun.allowed.prune);
+    const UninstallOptions options = removal_options(state, options_, todo);
     MIST_TRY(UninstallPlan plan, plan_uninstall(environment_, std::move(state), options, context_));
     if (dry()) return UninstallReport{.plan = std::move(plan)};
     // An uninstall was agreed to when it began.
-    if (todo == Recovered::Removed && plan.deletes() > 0 && options_.approve) {
-      MIST_TRY(const bool yes, options_.approve(plan));
-      if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
-    }
+    const bool is_agreed = std::ranges::includes(agreed_, deleted_by(plan));
+    if (todo == Recovered::Removed && !is_agreed && options_.approve) MIST_TRY_VOID(ask(options_, plan));
     return uninstall(environment_, std::move(plan), options, context_);
   }
 
   const Environment& environment_;
   const RecoverOptions& options_;
   const Context& context_;
+  const Agreed agreed_;
 };
+
+// The wait for a dead holder's lock takes a whole term, and the answer may make it needless: whoever is to
+// agree is asked before it, and again after it about objects that appeared meanwhile.
+Result<Agreed> ask_before_waiting(const Environment& environment, const ReleaseId& id,
+                                  const RecoverOptions& options, const Context& context) {
+  if (!options.undo || !options.approve || options.deploy.dry_run != DryRun::No) return Agreed();
+  MIST_TRY(ReleaseState state, read_release(environment, id, context));
+  if (!state.anchor || !state.anchor->lock) return Agreed();
+  release::Store store(environment.client);
+  if (!ReleaseLock::looks_dead(lock_dependencies(environment, store), *state.anchor->lock)) return Agreed();
+  MIST_TRY(const Unfinished finding, find_unfinished(state, true));
+  if (finding.todo != Recovered::Removed) return Agreed();
+  UninstallOptions removal = removal_options(state, options, finding.todo);
+  removal.dry_run = true;
+  MIST_TRY(const UninstallPlan plan, plan_uninstall(environment, std::move(state), removal, context));
+  if (plan.deletes() == 0) return Agreed();
+  MIST_TRY_VOID(ask(options, plan));
+  return deleted_by(plan);
+}
 
 }  // namespace
 
@@ -326,6 +368,7 @@ Result<RecoverReport> recover_from_labels(const Environment& environment, Releas
 Result<RecoverReport> recover(const Environment& environment, const ReleaseId& id,
                               const RecoverOptions& options, const Context& context) {
   const LostRevision lost = options.from_labels ? LostRevision::Allowed : LostRevision::Refused;
+  MIST_TRY(const Agreed agreed, ask_before_waiting(environment, id, options, context));
   for (int attempt = 1;; ++attempt) {
     MIST_TRY(ReleaseState state, options.deploy.dry_run == DryRun::No
                                      ? read_release_to_write(environment, id, "recover", context, lost)
@@ -335,7 +378,7 @@ Result<RecoverReport> recover(const Environment& environment, const ReleaseId& i
       if (!state.anchor) return missing_release(environment, id, context);
       MIST_TRY(Unfinished finding, find_unfinished(state, options.undo));
       MIST_TRY_VOID(find_untold(environment, state, options.undo, finding, context));
-      return Recovery(environment, options, context).run(std::move(state), finding);
+      return Recovery(environment, options, context, agreed).run(std::move(state), finding);
     };
     auto report = work();
     if (report.ok() || !release::anchor_moved(report.error()) || attempt == kMostAttempts) return report;

@@ -15,7 +15,8 @@ namespace mist::action {
 struct RecoverOptions {
   bool undo = false;
   DeployOptions deploy;  ///< its dry run: only say what would be done
-  /// Asked before objects of a first install that never ended are deleted; empty: yes.
+  /// Asked before objects of a first install that never ended are deleted, and before a dead holder's lock is
+  /// waited for; once more if the wait leads to others. Empty: yes.
   std::function<Result<bool>(const UninstallPlan&)> approve = {};
   /// Instead: record what carries the release's labels. `agree` is asked before anything is written; empty:
   /// yes.

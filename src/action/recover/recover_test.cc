@@ -13,6 +13,7 @@
 #include "action/query/status.h"
 #include "encoding/json.h"
 #include "testing/api_refusal.h"
+#include "testing/recorded_events.h"
 #include "testing/release_fixture.h"
 
 namespace mist::action {
@@ -464,6 +465,73 @@ TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
 }
 
 TEST_F(RecoverTest, AHalfUninstalledReleaseIsUninstalledOrAppliedAgain) {
+// Its term takes 15 seconds, which nobody waits for to say no.
+TEST_F(RecoverTest, UndoingAFirstInstallAsksBeforeItWaitsForTheLockOfTheDead) {
+  std::atomic<bool> dead = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
+    return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+  });
+  Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+  dying.process = "somebody";
+  ASSERT_FALSE(deploy(dying, id, install_intent(rendering(kFirstYaml, "1")), {}, Context()).ok());
+  cluster.set_before({});
+  ASSERT_TRUE(now().anchor->lock);
+  testing::RecordedEvents heard;
+  Environment next{
+      cluster, untiring, random, heard, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+  next.life = [](std::string_view process) {
+    return process == "somebody" ? ProcessLife::Dead : ProcessLife::Unknown;
+  };
+  const auto waited = [&] { return !heard.messages.empty() && heard.has("taking over the lock"); };
+  int asked = 0;
+  RecoverOptions options{.undo = true, .deploy = {}};
+  options.approve = [&](const UninstallPlan& plan) -> Result<bool> {
+    ++asked;
+    EXPECT_FALSE(waited());
+    EXPECT_EQ(plan.deletes(), 1u);
+    return asked > 1;
+  };
+  EXPECT_EQ(recover(next, id, options, Context()).error().kind, ErrorKind::Forbidden);
+  EXPECT_FALSE(waited()) << "the answer was no";
+  const auto report = recover(next, id, options, Context());
+  ASSERT_TRUE(report.ok()) << report.error().to_line();
+  EXPECT_EQ(asked, 2) << "each run asks once";
+  EXPECT_TRUE(waited());
+  EXPECT_EQ(report->outcome, Recovered::Removed);
+  EXPECT_EQ(text("shared"), "absent");
+}
+
+// Nobody agreed to delete an object that appeared during the wait.
+TEST_F(RecoverTest, UndoingAFirstInstallAsksAgainAboutWhatAppearsDuringTheWait) {
+  std::atomic<bool> dead = false;
+  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+    if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
+    return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+  });
+  Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+  dying.process = "somebody";
+  ASSERT_FALSE(deploy(dying, id, install_intent(rendering(kFirstYaml, "1")), {}, Context()).ok());
+  cluster.set_before({});
+  Environment next = environment();
+  next.life = [](std::string_view) { return ProcessLife::Dead; };
+  std::vector<std::size_t> asked;
+  RecoverOptions options{.undo = true, .deploy = {}};
+  options.approve = [&](const UninstallPlan& plan) -> Result<bool> {
+    asked.push_back(plan.deletes());
+    if (asked.size() > 1) return false;
+    // A write of the dead run, which arrives late.
+    auto late = *cluster.find("ConfigMap", "default", "shared");
+    late.find("metadata")->set("name", encoding::Value("only-first"));
+    late.find("metadata")->erase("uid");
+    cluster.put(late);
+    return true;
+  };
+  EXPECT_EQ(recover(next, id, options, Context()).error().kind, ErrorKind::Forbidden);
+  EXPECT_THAT(asked, ElementsAre(1u, 2u));
+  EXPECT_EQ(text("shared"), "first");
+}
+
   const auto before = cluster.objects();
   const auto half = [&] {
     cluster.set_before([](const FakeCall& call) -> std::optional<Error> {
