@@ -81,6 +81,7 @@ def hints_of_a_release_that_is_there(t):
     here.follow(here.run("install", "web", "-p", package, code=1), "upgrade")
     here.follow(here.run("recover", "web"), "status")
     here.follow(here.run("rollback", "web", "9", code=1), "history")
+    here.follow(here.run("rollback", "web", code=1), "uninstall", "history", unless=["uninstall"])
     here.follow(here.run("inspect", "release", "web", "--revision", "9", code=1), "history")
     still_there(t, here, version)
 

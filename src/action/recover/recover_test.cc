@@ -234,7 +234,8 @@ TEST_F(RecoverTest, RollbackRefusesWhatIsUnknownFailedOrNotKeptAndListsTheGoodOn
   ASSERT_TRUE(install_now(kFirstYaml).ok());
   const auto none = rollback_now();
   ASSERT_FALSE(none.ok());
-  EXPECT_THAT(none.error().message, HasSubstr("no earlier good revision"));
+  EXPECT_THAT(none.error().message, HasSubstr("no revision before v0"));
+  EXPECT_THAT(none.error().hint, HasSubstr("mistctl uninstall web -n default removes"));
   ASSERT_TRUE(upgrade_now(kSecondYaml, "2").ok());
   refuse("only-third");
   ASSERT_FALSE(upgrade_now(kThirdYaml, "3").ok());
@@ -464,7 +465,6 @@ TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
   EXPECT_EQ(cluster.objects(), before);
 }
 
-TEST_F(RecoverTest, AHalfUninstalledReleaseIsUninstalledOrAppliedAgain) {
 // Its term takes 15 seconds, which nobody waits for to say no.
 TEST_F(RecoverTest, UndoingAFirstInstallAsksBeforeItWaitsForTheLockOfTheDead) {
   std::atomic<bool> dead = false;
@@ -532,6 +532,7 @@ TEST_F(RecoverTest, UndoingAFirstInstallAsksAgainAboutWhatAppearsDuringTheWait) 
   EXPECT_EQ(text("shared"), "first");
 }
 
+TEST_F(RecoverTest, AHalfUninstalledReleaseIsUninstalledOrAppliedAgain) {
   const auto before = cluster.objects();
   const auto half = [&] {
     cluster.set_before([](const FakeCall& call) -> std::optional<Error> {

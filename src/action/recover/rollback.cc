@@ -40,6 +40,24 @@ std::string choices(const std::vector<RevisionSummary>& good, const release::Rel
                      release::command_text("history", id));
 }
 
+bool has_only(const std::vector<RevisionSummary>& good, int number) {
+  return good.size() == 1 && good.front().number == number;
+}
+
+// For somebody who named a revision that there is no way back to.
+std::string others(const std::vector<RevisionSummary>& good, int newest, const release::ReleaseId& id) {
+  if (!has_only(good, newest)) return choices(good, id);
+  return fmt::format("it has only v{}, which is deployed now; {} tells more", newest,
+                     release::command_text("history", id));
+}
+
+// For somebody who wanted the revision before `newest`.
+std::string way_out(const std::vector<RevisionSummary>& good, int newest, const release::ReleaseId& id) {
+  if (!has_only(good, newest)) return choices(good, id);
+  return fmt::format("{} removes the release; {} shows its revisions", release::command_text("uninstall", id),
+                     release::command_text("history", id));
+}
+
 // The newest revision of which there may be anything in the cluster. A rollback that died before it stored
 // its revision wrote nothing: what was to be gone back from then is that still.
 int newest_begun(const release::Head& head, const std::vector<RevisionSummary>& kept) {
@@ -84,9 +102,11 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
         std::ranges::find_if(good | std::views::reverse,
                              [&](const RevisionSummary& revision) { return revision.number < newest; });
     if (before != std::ranges::rend(good)) return before->number;
-    return error(ErrorKind::Conflict, "release {} has no earlier good revision to go back to",
-                 state.id.display())
-        .with_hint(choices(good, state.id));
+    const bool is_first =
+        std::ranges::none_of(kept, [&](const RevisionSummary& revision) { return revision.number < newest; });
+    return error(ErrorKind::Conflict, "release {} has no {} v{} to go back to", state.id.display(),
+                 is_first ? "revision before" : "good revision before", newest)
+        .with_hint(way_out(good, newest, state.id));
   }
   const auto known = std::ranges::find(kept, *to, &RevisionSummary::number);
   if (known == kept.end()) {
@@ -95,14 +115,14 @@ Result<int> target(const ReleaseState& state, const std::vector<RevisionSummary>
         was ? error(ErrorKind::NotFound, "revision v{} of release {} is not kept any more", *to,
                     state.id.display())
             : error(ErrorKind::NotFound, "release {} has no revision v{}", state.id.display(), *to);
-    failure.hint = choices(good, state.id);
+    failure.hint = others(good, newest, state.id);
     return failure;
   }
   if (known->status != RevisionStatus::Deployed)
     return error(ErrorKind::Conflict, "revision v{} of release {} {}, so it is nothing to go back to", *to,
                  state.id.display(), known->status == RevisionStatus::Failed ? "failed" : "did not end")
         .with_because(known->message)
-        .with_hint(choices(good, state.id));
+        .with_hint(others(good, newest, state.id));
   return *to;
 }
 
