@@ -136,6 +136,9 @@ Result<ExitCode> run_drift(const Invocation& invocation, Machine& machine) {
     if (outcome.failure) failures.push_back({outcome.id, *std::move(outcome.failure)});
   if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
   return kept || (drifted && invocation.enabled("exit-code")) ? ExitCode::Differences : ExitCode::Ok;
+  // Of the one release that the user named, the error stands for itself.
+  if (!invocation.argument("NAME").empty() && outcomes.front().failure)
+    return *std::move(outcomes.front().failure);
 }
 
 }  // namespace
