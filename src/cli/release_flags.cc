@@ -179,10 +179,13 @@ Result<std::optional<int>> revision_of(const Invocation& invocation, std::string
 void read_run_flags(const Invocation& invocation, action::DeployOptions& options) {
   options.wait = invocation.enabled(kWaitFlag.name);
   options.wait_for_jobs = !invocation.enabled(kNoWaitForJobsFlag.name);
+int history_max(const Invocation& invocation) {
+  return static_cast<int>(std::min<std::int64_t>(invocation.number(kHistoryMaxFlag.name), 1000000));
+}
+
   options.timeout = invocation.duration(kTimeoutFlag.name);
   options.rollback_on_failure = given(invocation, kRollbackOnFailureFlag.name);
-  options.history_max =
-      static_cast<int>(std::min<std::int64_t>(invocation.number(kHistoryMaxFlag.name), 1000000));
+  options.history_max = history_max(invocation);
 }
 
 action::DeployOptions deploy_options(const Invocation& invocation) {

@@ -239,6 +239,9 @@ Result<int> revision_number(const std::string& text);
 /// Of a flag; nothing: it isn't given.
 Result<std::optional<int>> revision_of(const Invocation& invocation, std::string_view flag);
 
+/// Of a command with kHistoryMaxFlag.
+int history_max(const Invocation& invocation);
+
 action::DeployOptions deploy_options(const Invocation& invocation);
 /// Those of them that say how it is carried out, not what: waiting, rolling back, how much history is kept.
 void read_run_flags(const Invocation& invocation, action::DeployOptions& options);

@@ -29,6 +29,7 @@ constexpr Flag kFlags[] = {
              "refuses to change something back"},
     {.name = "strict", .help = "Fields that only others set, and what can't be read, count as drift too"},
     {.name = "adopt", .help = "With --fix, also over objects of the same name that belong to nobody"},
+    kHistoryMaxFlag,
     {.name = "show-secrets", .help = "Print the data of Secrets instead of ***"},
 };
 constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kLockFlags, kOutputFlags};
@@ -84,6 +85,9 @@ void take_fix(view::DriftOutcome& outcome, const action::DeployReport& fixed) {
 Result<ExitCode> run_drift(const Invocation& invocation, Machine& machine) {
   if (invocation.enabled("adopt") && !invocation.enabled("fix"))
     return error(ErrorKind::Usage, "--adopt goes with --fix only");
+  if (invocation.has(kHistoryMaxFlag.name) && !invocation.enabled("fix"))
+    return error(ErrorKind::Usage, "--history-max goes with --fix only")
+        .with_hint("without --fix nothing is written, so no revision is removed either");
   MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const std::vector<ReleaseId> ids, chosen(invocation, machine, cluster));
   std::vector<view::DriftOutcome> outcomes;
@@ -101,8 +105,9 @@ Result<ExitCode> run_drift(const Invocation& invocation, Machine& machine) {
   for (view::DriftOutcome& outcome : outcomes) {
     if (!outcome.report || !outcome.report->drifted(strict)) continue;
     if (invocation.enabled("fix") && outcome.report->drifted(false)) {
-      auto fixed = action::fix_drift(cluster.environment, outcome.id, {.adopt = invocation.enabled("adopt")},
-                                     machine.context);
+      auto fixed = action::fix_drift(
+          cluster.environment, outcome.id,
+          {.adopt = invocation.enabled("adopt"), .history_max = history_max(invocation)}, machine.context);
       outcome.fixing = true;
       if (fixed.ok())
         take_fix(outcome, *fixed);
@@ -131,14 +136,14 @@ Result<ExitCode> run_drift(const Invocation& invocation, Machine& machine) {
               : fmt::format("no deployed releases in namespace {}; -A looks at every namespace",
                             cluster.client->default_namespace()));
   }
+  // Of the one release that the user named, the error stands for itself.
+  if (!invocation.argument("NAME").empty() && outcomes.front().failure)
+    return *std::move(outcomes.front().failure);
   std::vector<ReleaseFailure> failures;
   for (view::DriftOutcome& outcome : outcomes)
     if (outcome.failure) failures.push_back({outcome.id, *std::move(outcome.failure)});
   if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
   return kept || (drifted && invocation.enabled("exit-code")) ? ExitCode::Differences : ExitCode::Ok;
-  // Of the one release that the user named, the error stands for itself.
-  if (!invocation.argument("NAME").empty() && outcomes.front().failure)
-    return *std::move(outcomes.front().failure);
 }
 
 }  // namespace
