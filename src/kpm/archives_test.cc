@@ -173,6 +173,37 @@ TEST_F(ArchivesTest, BadEntriesKeepNobodyFromTheOthers) {
   EXPECT_THAT(problems, HasSubstr("packages/other/K3.yaml is of another"));
 }
 
+TEST_F(ArchivesTest, WantingABrokenKubeSaysWhereItIsBroken) {
+  put_kube("etcd", "1.0.0");
+  upstream.put("packages/etcd/2.0.0/K3.yaml", "name: etcd\nversion: v2.0.0\n");
+  upstream.put("packages/nginx/K3.yaml", "name: nginx\nversion: 1.0.0\nhom: x\nnote: y\n");
+  upstream.link("packages/linked/K3.yaml", "../etcd/1.0.0/K3.yaml");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  const Catalog catalog = read();
+  const auto refused = [&](std::string_view wanted) {
+    const auto chosen = Home::choose(catalog, wanted);
+    return chosen.ok() ? error(ErrorKind::Internal, "{} was found", wanted) : chosen.error();
+  };
+  const Error two = refused("nginx");
+  EXPECT_EQ(two.kind, ErrorKind::Invalid);
+  EXPECT_EQ(two.message, "nginx of the archive ours is broken: its K3.yaml can't be read");
+  ASSERT_TRUE(two.where);
+  EXPECT_EQ(two.where->file, "ours/packages/nginx/K3.yaml");
+  EXPECT_EQ(two.where->line, 3U);
+  EXPECT_THAT(two.because, HasSubstr("K3.yaml:4:"));
+  EXPECT_THAT(two.hint, HasSubstr("kpm update"));
+  const Error link = refused("ours/linked");
+  EXPECT_EQ(link.kind, ErrorKind::Invalid);
+  EXPECT_THAT(link.because, HasSubstr("is a symbolic link"));
+  const Error named = refused("etcd:2.0.0");
+  EXPECT_EQ(named.message, "etcd:2.0.0 of the archive ours is broken: its K3.yaml can't be read");
+  EXPECT_EQ(refused("etcd:3.0.0").kind, ErrorKind::NotFound) << "that version is not the broken one";
+  EXPECT_EQ(refused("other/nginx").kind, ErrorKind::NotFound) << "that archive has none";
+  EXPECT_EQ(Home::choose(catalog, "etcd").value_or({}).k3.version.to_string(), "1.0.0");
+}
+
 TEST_F(ArchivesTest, AnArchiveThatWasNeverReadKeepsNobodyFromTheOthers) {
   add("gone", (temp.path() / "nowhere").string());
   EXPECT_THAT(home.catalog(Context()).error().message, HasSubstr("gone was never read"))

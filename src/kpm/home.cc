@@ -42,6 +42,12 @@ std::string_view name_of(std::string_view directory) {
   return parts.size() <= 2 ? parts[0] : std::string_view();
 }
 
+// VERSION of packages/NAME/VERSION, else empty.
+std::string_view version_in(std::string_view directory) {
+  const auto parts = split(directory, '/');
+  return parts.size() == 3 ? parts[2] : std::string_view();
+}
+
 // Of all Kubes.
 std::vector<registry::TreeEntry> metadata_files(const registry::PackageIndex& index) {
   std::vector<registry::TreeEntry> entries;
@@ -209,6 +215,28 @@ std::vector<const Listed*> of_named_archives(const Catalog& catalog, const std::
   return named.empty() ? found : named;
 }
 
+// The Kube that is wanted is there, but its K3.yaml can't be read. nullopt: no archive has such a one. With
+// `others` there are versions that can be read, so only one that is in the way of `wanted.version` counts.
+std::optional<Error> broken(const Catalog& catalog, const Wanted& wanted, bool others) {
+  for (const Error& problem : catalog.problems) {
+    const auto* const which = problem.detail<BrokenKube>();
+    if (which == nullptr || which->name != wanted.name) continue;
+    if (!wanted.archive.empty() && which->archive != wanted.archive) continue;
+    const bool may_be_another = which->version.empty() ? others : which->version != wanted.version;
+    if (!wanted.version.empty() && may_be_another) continue;
+    const std::string kube = fmt::format("{}{}{}", which->name, which->version.empty() ? "" : ":",
+                                         escape_controls(which->version));
+    Error failure =
+        error(ErrorKind::Invalid, "{} of the archive {} is broken: its {} can't be read", kube,
+              which->archive, kMetadataFile)
+            .with_because(problem.detail<K3Faults>() != nullptr ? problem.because : problem.to_line())
+            .with_hint("tell its author; once it is repaired, kpm update reads it again");
+    failure.where = problem.where;
+    return failure;
+  }
+  return std::nullopt;
+}
+
 Error not_found(const Catalog& catalog, const Wanted& wanted) {
   std::vector<std::string_view> names;
   std::vector<std::string> versions;
@@ -228,6 +256,7 @@ Error not_found(const Catalog& catalog, const Wanted& wanted) {
     });
     return all_yanked(wanted, yanked);
   }
+  if (auto failure = broken(catalog, wanted, !versions.empty())) return *std::move(failure);
   if (!versions.empty() && !wanted.version.empty())
     return error(ErrorKind::NotFound, "no archive has version {} of {}", escape_controls(wanted.version),
                  wanted.name)
@@ -424,18 +453,22 @@ Status Home::add_kubes(const Archive& archive, Catalog& catalog, const Context& 
   const std::vector<registry::TreeEntry> entries = metadata_files(index);
   MIST_TRY(const auto texts, store.read_files(*snapshot, entries, kSmallFile, context));
   for (std::size_t i = 0; i < entries.size(); ++i) {
+    std::string directory = Path(entries[i].path).parent_path().string();
+    const BrokenKube which{.archive = archive.name,
+                           .name = std::string(name_of(directory)),
+                           .version = std::string(version_in(directory))};
     if (!texts[i].ok()) {
-      catalog.problems.push_back(
-          Error(texts[i].error()).with_frame(fmt::format("while reading the archive {}", archive.name)));
+      catalog.problems.push_back(Error(texts[i].error())
+                                     .with_frame(fmt::format("while reading the archive {}", archive.name))
+                                     .with_detail(which));
       continue;
     }
-    std::string directory = Path(entries[i].path).parent_path().string();
     auto k3 = k3_at(archive, directory, *texts[i]);
     if (k3.ok())
       catalog.kubes.push_back(
           {.archive = archive.name, .directory = std::move(directory), .k3 = *std::move(k3)});
     else
-      catalog.problems.push_back(std::move(k3).error());
+      catalog.problems.push_back(std::move(k3).error().with_detail(which));
   }
   return {};
 }

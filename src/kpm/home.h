@@ -61,8 +61,9 @@ struct Unread {
 };
 
 struct Catalog {
-  std::vector<Listed> kubes;    ///< by archive, then name and version
-  std::vector<Error> problems;  ///< of Kubes whose K3.yaml can't be read; they are left out
+  std::vector<Listed> kubes;  ///< by archive, then name and version
+  /// Of Kubes whose K3.yaml can't be read, which are left out. Each has the detail BrokenKube.
+  std::vector<Error> problems;
   std::vector<Archive> archives = {};
   std::vector<Unread> unread = {};
 };
@@ -111,8 +112,9 @@ class Home {
   Result<Catalog> catalog(const Context& context) const;
 
   /// `wanted` is [ARCHIVE/]NAME[:VERSION]; without a version the newest release, or where there is none, the
-  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; the error of the
-  /// archive that it names; Conflict when several archives have it.
+  /// newest prerelease. NotFound, with the nearest name, or why all versions were yanked; Invalid, with the
+  /// place of the fault, when its K3.yaml can't be read; the error of the archive that it names; Conflict
+  /// when several archives have it.
   static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
 
   /// The Kube that fits all `needs`, which are of that name: the newest release, as above. Where several

@@ -43,6 +43,13 @@ struct K3Faults {
   std::vector<Error> all;
 };
 
+/// The detail of an error about a Kube of an archive that can't be read: which Kube.
+struct BrokenKube {
+  std::string archive;
+  std::string name;
+  std::string version = {};  ///< empty: its place doesn't say
+};
+
 /// Everything that is wrong with it, each with `file`, line and column, in the order of the lines; of very
 /// many the first hundred. Empty: parse_k3 reads it. Text that is no YAML has one fault.
 std::vector<Error> k3_faults(std::string_view text, const std::string& file);

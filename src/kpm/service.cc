@@ -122,7 +122,10 @@ Result<ServiceIndex> Service::index(const std::string& name) const {
     if (entry.ok())
       index.kubes.push_back(*std::move(entry));
     else if (++index.unread <= kMostProblems)
-      index.problems.push_back(std::move(entry).error());
+      index.problems.push_back(std::move(entry).error().with_detail(
+          BrokenKube{.archive = name,
+                     .name = std::string(each.string_at("name")),
+                     .version = std::string(each.string_at("version"))}));
   }
   return index;
 }

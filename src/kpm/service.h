@@ -29,8 +29,9 @@ struct ServiceKube {
 
 struct ServiceIndex {
   std::vector<ServiceKube> kubes;
-  std::vector<Error> problems;  ///< of entries that can't be read, which are left out: the first of them
-  std::size_t unread = 0;       ///< how many those are
+  /// Of entries that can't be read, which are left out: the first of them. Each has the detail BrokenKube.
+  std::vector<Error> problems;
+  std::size_t unread = 0;  ///< how many those are
 };
 
 /// Invalid: it isn't the address of a service. http is only for this machine: nobody there changes what
