@@ -14,7 +14,8 @@ std::string cluster_words(const Invocation& invocation) {
 
 std::string command_hint(const Invocation& invocation, std::string_view verb, const release::ReleaseId& id,
                          std::string_view flags) {
-  return release::command_text(verb, {id.ns, id.name, cluster_words(invocation)}, flags);
+  return release::command_text(
+      verb, {id.ns, id.name, cluster_words(invocation), std::string(invocation.called_as())}, flags);
 }
 
 }  // namespace mist::cli

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/parse/invocation.h"
 #include "cli/parse/parse.h"
+#include "release/command_text.h"
 #include "testing/source_dir.h"
 
 namespace mist::cli {
@@ -209,7 +210,10 @@ TEST(HintScan, KubectlTextBuildsEveryHintForKubectl) {
 TEST(HintScan, WhatCommandTextIsGivenIsACommandWithThoseFlags) {
   const std::regex call(
       R"re(command_(text|hint)\(([a-z_]+, )?\s*"([a-z -]+)",\s*[^;"]*?(,\s*"(-[^"]*)")?\))re");
-  std::size_t seen = 0;
+  std::size_t seen = 0, seen_of_kpm = 0;
+  const auto is_of_kpm = [](std::string_view verb) {
+    return std::ranges::find(release::kKpmVerbs, verb) != std::end(release::kKpmVerbs);
+  };
   for (const Source& source : sources()) {
     for (auto each = std::sregex_iterator(source.text.begin(), source.text.end(), call);
          each != std::sregex_iterator(); ++each) {
@@ -222,9 +226,28 @@ TEST(HintScan, WhatCommandTextIsGivenIsACommandWithThoseFlags) {
       const std::string flags = (*each)[5].str();
       for (const std::string_view word : split(flags, ' ')) words.emplace_back(word);
       expect_flags(*command, words, source.file + ": " + each->str());
+      if (!is_of_kpm((*each)[3].str())) continue;
+      ++seen_of_kpm;
+      const Command* const as_kpm = find_command(command_table(), "kpm " + (*each)[3].str());
+      ASSERT_NE(as_kpm, nullptr) << each->str();
+      EXPECT_TRUE(names_release(*as_kpm));
+      expect_flags(*as_kpm, words, source.file + ": " + each->str());
     }
   }
   EXPECT_GT(seen, 30u);
+  EXPECT_GT(seen_of_kpm, 10u);
+}
+
+TEST(HintScan, KpmsUsersAreToldOfKpmWhereItHasTheCommand) {
+  const release::ReleaseId of_kpm("shop", "web", " --context prod", "kpm");
+  EXPECT_EQ(release::command_text("status", of_kpm), "kpm status web -n shop --context prod");
+  EXPECT_EQ(release::command_text("recover", of_kpm, "--undo"),
+            "mistctl recover web -n shop --context prod --undo");
+  EXPECT_EQ(release::list_text(of_kpm), "kpm list -A --context prod");
+  EXPECT_EQ(release::command_text("status", {"shop", "web"}), "mistctl status web -n shop");
+  const Command* const list = find_command(command_table(), "kpm list");
+  ASSERT_NE(list, nullptr);
+  EXPECT_NE(find_flag(*list, 'A'), nullptr);
 }
 
 }  // namespace

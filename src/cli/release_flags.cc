@@ -140,7 +140,8 @@ Result<std::vector<release::ReleaseId>> release_ids(const Invocation& invocation
   std::vector<release::ReleaseId> ids;
   for (const std::string& given : invocation.arguments("NAME")) {
     MIST_TRY(const release::ReleaseName name, release::ReleaseName::parse(given));
-    release::ReleaseId id{client.default_namespace(), name.str(), cluster_words(invocation)};
+    release::ReleaseId id{client.default_namespace(), name.str(), cluster_words(invocation),
+                          std::string(invocation.called_as())};
     if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
   }
   return ids;
@@ -160,29 +161,31 @@ std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures) {
   return first;
 }
 
-Result<int> revision_number(const std::string& text) {
+Result<int> revision_number(const Invocation& invocation, const std::string& text) {
   const std::string_view digits = std::string_view(text).substr(text.starts_with('v') ? 1 : 0);
   int number = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failure != std::errc() || end != digits.data() + digits.size() || number < 0 || digits.empty())
     return error(ErrorKind::Usage, "\"{}\" is not a revision", escape_controls(text))
-        .with_hint("give its number, as mistctl history shows it: v3 or 3");
+        .with_hint(fmt::format("give its number, as {} shows it: v3 or 3",
+                               invocation.called_as().empty() ? "mistctl history" : "kpm history"));
   return number;
 }
 
 Result<std::optional<int>> revision_of(const Invocation& invocation, std::string_view flag) {
   if (!invocation.has(flag)) return std::optional<int>();
-  MIST_TRY(const int number, revision_number(invocation.text(flag)).in(fmt::format("in --{}", flag)));
+  MIST_TRY(const int number,
+           revision_number(invocation, invocation.text(flag)).in(fmt::format("in --{}", flag)));
   return std::optional<int>(number);
+}
+
+int history_max(const Invocation& invocation) {
+  return static_cast<int>(std::min<std::int64_t>(invocation.number(kHistoryMaxFlag.name), 1000000));
 }
 
 void read_run_flags(const Invocation& invocation, action::DeployOptions& options) {
   options.wait = invocation.enabled(kWaitFlag.name);
   options.wait_for_jobs = !invocation.enabled(kNoWaitForJobsFlag.name);
-int history_max(const Invocation& invocation) {
-  return static_cast<int>(std::min<std::int64_t>(invocation.number(kHistoryMaxFlag.name), 1000000));
-}
-
   options.timeout = invocation.duration(kTimeoutFlag.name);
   options.rollback_on_failure = given(invocation, kRollbackOnFailureFlag.name);
   options.history_max = history_max(invocation);

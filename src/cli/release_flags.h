@@ -235,7 +235,7 @@ struct ReleaseFailure {
 std::optional<Error> failure_of_several(std::vector<ReleaseFailure> failures);
 
 /// "3" and "v3" are the same revision. Usage: it is not a number; an empty text is none.
-Result<int> revision_number(const std::string& text);
+Result<int> revision_number(const Invocation& invocation, const std::string& text);
 /// Of a flag; nothing: it isn't given.
 Result<std::optional<int>> revision_of(const Invocation& invocation, std::string_view flag);
 

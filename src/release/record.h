@@ -50,12 +50,17 @@ class ReleaseName {
 /// Which release: its name and the namespace of its record.
 struct ReleaseId : apply::Owner {
   ReleaseId() = default;
-  ReleaseId(std::string ns_, std::string name_, std::string cluster_words_ = {})
-      : Owner{std::move(ns_), std::move(name_)}, cluster_words(std::move(cluster_words_)) {}
+  ReleaseId(std::string ns_, std::string name_, std::string cluster_words_ = {}, std::string called_as_ = {})
+      : Owner{std::move(ns_), std::move(name_)},
+        cluster_words(std::move(cluster_words_)),
+        called_as(std::move(called_as_)) {}
   explicit ReleaseId(const apply::Owner& owner) : Owner(owner) {}
   /// " --context prod", empty where the user gave no such flag: what a command in a hint needs beside the
   /// name to find the same cluster (command_text.h). It identifies nothing: neither compared nor recorded.
   std::string cluster_words = {};
+  /// The program that the user called, for commands in hints: "kpm"; empty: mistctl. No part of its identity
+  /// either.
+  std::string called_as = {};
   /// The reverse of display(); nullopt: it is none.
   static std::optional<ReleaseId> parse(std::string_view display);
 };

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 
-from harness import check, contains, equal, kubeconfig_text, test
+from harness import check, config_map, contains, equal, kubeconfig_text, test
 from terminal import Screen, Terminal
 from wasm_modules import guest
 
@@ -320,6 +320,27 @@ def kpm_does_what_its_document_shows(t):
         if name == "install a package":
             equal(t.owned("ponycorn"), set(), "what stays")
     equal(t.kube.get("Service", t.ns, "etcd")["spec"]["ports"][0]["port"], 2380, "what its user changed")
+
+
+@test
+def kpm_names_itself_in_its_hints(t):
+    """Where it has the command; others are mistctl's."""
+    def refused(*arguments):
+        done = subprocess.run([pathlib.Path(t.mistctl).resolve().with_name("kpm"), *arguments], env=t.environment(), cwd=t.dir,
+                              capture_output=True, text=True, timeout=300)
+        equal(done.returncode, 1, done.stderr)
+        return done.stderr
+
+    t.file(".kpm/shelf/K3.yaml", "name: shelf\nversion: 1.0.0\n")
+    t.file(".kpm/shelf/manifests/a.json", json.dumps(config_map("shelf")))
+    t.run("kpm", "install", "shelf")
+    only = refused("rollback", "shelf")
+    contains(only, f"release {t.ns}/shelf has no revision before v0 to go back to",
+             f"kpm uninstall shelf -n {t.ns} removes the release; kpm history shelf -n {t.ns} shows its revisions")
+    check("mistctl" not in only, only)
+    for verb in ("status", "history", "rollback", "uninstall"):
+        contains(refused(verb, "shelves"), "see kpm list -A", f"mistctl recover shelves -n {t.ns} --from-labels")
+    t.run("kpm", "uninstall", "shelf", "--yes", "--wait")
 
 
 @test

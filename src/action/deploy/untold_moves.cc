@@ -62,6 +62,7 @@ std::set<ReleaseId> holders(const Environment& environment, const ReleaseState& 
     auto id = ReleaseId::parse(owner.release);
     if (!id || *id == state.id || apply::apply_set_id(*id) != owner.part_of) continue;
     id->cluster_words = state.id.cluster_words;
+    id->called_as = state.id.called_as;
     ids.insert(*std::move(id));
   }
   return ids;
@@ -108,6 +109,7 @@ Result<std::vector<UntoldMove>> untold_moves_to(const Environment& environment, 
     auto id = ReleaseId::parse(item.taken_from);
     if (!id || *id == state.id) continue;
     id->cluster_words = state.id.cluster_words;
+    id->called_as = state.id.called_as;
     sources.insert(*std::move(id));
   }
   for (const ReleaseId& id : sources) {

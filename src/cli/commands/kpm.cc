@@ -12,6 +12,7 @@
 #include "cli/kpm_home.h"
 #include "cli/kubes.h"
 #include "cli/output/help.h"
+#include "cli/output/manual.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/release_flags.h"
@@ -293,11 +294,17 @@ Result<ExitCode> run_list(const Invocation& invocation, Machine& machine) {
 // help
 
 constexpr Argument kHelpArguments[] = {{.name = "COMMAND",
-                                        .help = "One of the commands; without it all of them are listed",
+                                        .help = "One of the commands, or kpm for the manual page; "
+                                                "without it all of them are listed",
                                         .arity = Arity::Optional}};
 
 Result<ExitCode> run_kpm_help(const Invocation& invocation, Machine& machine) {
-  if (const std::string word = invocation.argument("COMMAND"); !word.empty()) {
+  const std::string word = invocation.argument("COMMAND");
+  if (const ManualPage* const page = word == "kpm" ? find_page(word) : nullptr; page != nullptr) {
+    machine.out.write(render_page(*page, machine.out.columns(), machine.color_out));
+    return ExitCode::Ok;
+  }
+  if (!word.empty()) {
     CommandTable table = command_table();
     table.called_as = invocation.called_as();
     MIST_TRY(const HelpTopic topic, topic_of({"kpm", word}, table));
@@ -307,7 +314,7 @@ Result<ExitCode> run_kpm_help(const Invocation& invocation, Machine& machine) {
   for (const Command* const each : command_table().commands)
     if (each->path.starts_with("kpm "))
       machine.out.write(fmt::format("  {:<19} {}\n", each->path, each->summary));
-  machine.out.write("\nkpm help COMMAND shows more about each.\n");
+  machine.out.write("\nkpm help COMMAND shows more about each, and kpm help kpm the manual page.\n");
   return ExitCode::Ok;
 }
 

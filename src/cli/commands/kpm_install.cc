@@ -139,7 +139,8 @@ action::Intent install_intent(action::Render render, const std::string& kube) {
 Result<release::ReleaseId> release_named(const Invocation& invocation, const Cluster& cluster,
                                          const std::string& name) {
   MIST_TRY(const release::ReleaseName checked, release::ReleaseName::parse(name));
-  return release::ReleaseId{cluster.client->default_namespace(), checked.str(), cluster_words(invocation)};
+  return release::ReleaseId{cluster.client->default_namespace(), checked.str(), cluster_words(invocation),
+                            std::string(invocation.called_as())};
 }
 
 // A Kube and a version that nobody named have to be those that an upgrade is about.

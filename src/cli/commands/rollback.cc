@@ -40,7 +40,7 @@ constexpr Example kKpmExamples[] = {
 Result<ExitCode> run_rollback(const Invocation& invocation, Machine& machine) {
   std::optional<int> to;
   if (const std::string given = invocation.argument("REVISION"); !given.empty()) {
-    MIST_TRY(to, revision_number(given));
+    MIST_TRY(to, revision_number(invocation, given));
   }
   MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
   MIST_TRY(const release::ReleaseId id, release_id(invocation, *cluster.client));

@@ -114,7 +114,10 @@ void command_help(HelpWriter& writer, const CommandTable& table, const Command& 
   const std::string more = left_out == 0 ? ""
                                          : fmt::format("{}: {} --help-all. ", plural(left_out, "more flag"),
                                                        typed(table.called_as, command.path));
-  writer.paragraph(fmt::format("\n{}The whole manual page: mistctl help {}", more, command.path));
+  const std::string page = typed(table.called_as, command.path).starts_with("mistctl")
+                               ? fmt::format("mistctl help {}", command.path)
+                               : fmt::format("{0} help {0}", table.called_as);
+  writer.paragraph(fmt::format("\n{}The whole manual page: {}", more, page));
 }
 
 std::vector<Entry> commands_of(const CommandTable& table, std::string_view group) {
