@@ -33,6 +33,12 @@ trust::AskPassword password_of(const Invocation& invocation, Machine& machine, c
 
 }  // namespace
 
+Status check_one_signer(const Invocation& invocation) {
+  if (!invocation.has(kSignFlag.name) || !invocation.enabled("keyless")) return {};
+  return error(ErrorKind::Usage, "--sign and --keyless exclude each other")
+      .with_hint("sign with one of them, and add the other signature with mistctl sign");
+}
+
 Result<crypto::PrivateKey> read_signing_key(const Invocation& invocation, Machine& machine,
                                             const std::string& file) {
   MIST_TRY(const std::string text, machine.files.read(file, kMostKeyFile));

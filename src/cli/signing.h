@@ -19,6 +19,19 @@
 
 namespace mist::cli {
 
+/// Of commands that publish. A bare --sign says as little about who signs as a bare `mistctl sign`.
+inline constexpr Flag kSignFlag{
+    .name = "sign",
+    .type = FlagType::Text,
+    .value = "KEY",
+    .help =
+        "Sign it, and provenance that goes along, with the private key in that file, as mistctl sign does",
+    .completion = Completion::File,
+    .no_value = "--sign FILE signs with a key, --keyless with an identity"};
+
+/// Usage: both --sign and --keyless are given.
+Status check_one_signer(const Invocation& invocation);
+
 /// The private key in `file`. Its password, where it has one, is asked for, or taken from MIST_KEY_PASSWORD
 /// or COSIGN_PASSWORD; never from an argument, which others see. Errors: of the file, Invalid (no key, a
 /// wrong password), Usage (nobody can answer).

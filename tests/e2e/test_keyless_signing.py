@@ -7,6 +7,7 @@ from harness import check, config_map, contains, equal, test
 from registries import Registry
 from sigstore import GITHUB_SECRET, ISSUER, Services, openssl
 from terminal import Terminal
+from test_publish import printed
 from test_signatures import policy
 
 SUBJECT = "release@team.example"
@@ -89,6 +90,20 @@ def keyless_push_signs_package_and_provenance(t):
               says=[f"is signed by mallory@team.example ({ISSUER})", f"is signed by {SIGNER}"])
     push(t, registry, "1.3.0")
     t.refused("generate", "shop", "-p", registry("team/shop:1.3.0"), says=["is not signed"])
+
+
+@test
+def keyless_publish_signs_what_it_published(t):
+    registry, services = Registry(t), Services(t)
+    destination, source = registry("deploy/shop:prod"), package(t, "1.0.0")
+    published = printed(t, "publish", "publish", source, destination, "--clock", "2026-01-01T00:00:00Z", *flags(t, services))
+    equal([published["signedBy"], published["signedWith"]], [{"identity": SUBJECT, "issuer": ISSUER}, None])
+    verified = printed(t, "verify", "verify", destination, "--identity", SUBJECT, "--issuer", ISSUER, "--trust-root", services.root)
+    equal([verified["trusted"], verified["digest"]], [True, published["digest"]])
+    # Without an identity nothing is published.
+    t.refused("publish", source, registry("deploy/shop:next"), "--keyless", "--signing-config", services.config, "--trust-root", services.root,
+              says=["there is no identity token to sign with"])
+    t.refused("verify", registry("deploy/shop:next"), "--identity", SUBJECT, "--issuer", ISSUER, "--trust-root", services.root, says=["next"])
 
 
 @test

@@ -195,6 +195,26 @@ def signatures_are_made_and_shown(t):
 
 
 @test
+def signatures_of_what_is_published_are_those_of_push(t):
+    registry = Registry(t)
+    keys(t, "release", "other")
+    package = t.package("shop", config_map("a", {"version": "1"}))
+    arguments = ["publish", package, registry("deploy/shop:prod"), "--clock", "2026-01-01T00:00:00Z"]
+    # Whoever signs has to be named, before anything is sent.
+    mark = registry.mark()
+    t.refused(*arguments, "--sign", code=2, says=["--sign needs a value", "--sign FILE signs with a key, --keyless with an identity"])
+    t.refused(*arguments, "--sign", str(t.dir / "nothing.key"), says=["nothing.key"])
+    equal(registry.requests(mark), [])
+    equal([printed(t, "publish", *arguments)[each] for each in ("signedWith", "signedBy")], [None, None])
+    t.refused("verify", registry("deploy/shop:prod"), says=["has no valid signature"])
+    published = printed(t, "publish", *arguments, "--sign", str(t.dir / "release.key"))
+    verified = printed(t, "verify", "verify", registry("deploy/shop:prod"), "--key", str(t.dir / "release.pub"))
+    equal([verified["trusted"], verified["digest"], verified["signatures"][0]["keys"]],
+          [True, published["digest"], [published["signedWith"]]])
+    t.refused("verify", registry("deploy/shop:prod"), "--key", str(t.dir / "other.pub"), says=["other.pub"])
+
+
+@test
 def signatures_of_an_old_version_do_not_vouch_for_a_new_tag(t):
     registry = Registry(t)
     keys(t, "release")

@@ -1,13 +1,21 @@
 #include "action/authoring/publish.h"
 
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/keyless.h"
 #include "cli/offline.h"
 #include "cli/output/output.h"
 #include "cli/package_flags.h"
 #include "cli/parse/flags.h"
 #include "cli/registry_access.h"
 #include "cli/release_flags.h"
+#include "cli/signing.h"
 
 namespace mist::cli {
 namespace {
@@ -48,6 +56,7 @@ constexpr Flag kFlags[] = {
      .help = "Its revision there, as an annotation, such as main@sha1:0123…; without it the package's "
              "version and digest"},
     {.name = "overwrite", .help = "Replace a version that is published with other content"},
+    kSignFlag,
     kEngineFlag,
     kPlainHttpFlag,
 };
@@ -55,8 +64,19 @@ constexpr Flag kChartFlags[] = {
     {.name = "skip-crds", .help = "Leave out the files of crds/", .rare = true},
     kSkipSchemaFlag,
 };
-constexpr FlagGroup kGroups[] = {{"Flags", kFlags}, kValuesFlags, {"Flags for charts", kChartFlags},
-                                 kOfflineFlags,     kClockFlags,  kSandboxFlags,
+// Its help is a screen without them, and most jobs have the files that trust.yaml names.
+constexpr auto kRareKeylessFlags = [] {
+  auto flags = std::to_array(kKeylessFlagList);
+  for (Flag& each : flags) each.rare = each.name != "keyless";
+  return flags;
+}();
+constexpr FlagGroup kGroups[] = {{"Flags", kFlags},
+                                 kValuesFlags,
+                                 {"Flags for charts", kChartFlags},
+                                 {kKeylessFlags.title, kRareKeylessFlags},
+                                 kOfflineFlags,
+                                 kClockFlags,
+                                 kSandboxFlags,
                                  kOutputFlags};
 constexpr Example kExamples[] = {
     {"mistctl publish ./shop oci://registry.example/deploy/shop:prod -f prod.yaml",
@@ -64,6 +84,8 @@ constexpr Example kExamples[] = {
     {"mistctl publish ./shop oci://registry.example/deploy/shop:prod --seed-file seed.json "
      "--secrets=external --source https://git.example/team/shop --revision main@sha1:1f2e3d",
      "In CI, without the Secrets that the package makes"},
+    {"mistctl publish ./shop oci://registry.example/deploy/shop:prod --sign release.key",
+     "Signed, as Flux's OCIRepository verifies it"},
 };
 
 action::DrawnSecrets secrets_policy(const Invocation& invocation) {
@@ -72,7 +94,49 @@ action::DrawnSecrets secrets_policy(const Invocation& invocation) {
   return text == "external" ? action::DrawnSecrets::External : action::DrawnSecrets::Refuse;
 }
 
-Value to_value(const registry::PushReport& report, const action::Publication& publication) {
+// The signature of a publication.
+struct PublishSignature {
+  std::optional<std::string> key = {};  // its fingerprint
+  std::optional<trust::Identity> identity = {};
+};
+
+// The means to sign, which are read before anything is rendered: a password may be wrong, a token too old.
+struct PublishSigner {
+  std::optional<crypto::PrivateKey> key = {};
+  std::optional<KeylessPlan> plan = {};
+};
+
+Result<PublishSigner> signer_of_publication(const Invocation& invocation, Machine& machine) {
+  MIST_TRY_VOID(check_one_signer(invocation));
+  PublishSigner signer;
+  MIST_TRY(signer.plan, keyless_plan(invocation, machine));
+  if (invocation.has(kSignFlag.name)) {
+    MIST_TRY(signer.key, read_signing_key(invocation, machine, invocation.text(kSignFlag.name)));
+  }
+  return signer;
+}
+
+Result<PublishSignature> sign_publication(Machine& machine, registry::OciClient& client,
+                                          const oci::Reference& pushed, const PublishSigner& signer,
+                                          const KeylessSigning* keyless) {
+  PublishSignature signature;
+  if (keyless != nullptr) {
+    MIST_TRY_VOID(sign_reference(machine, client, pushed, keyless->signer()));
+    signature.identity = keyless->identity();
+  }
+  if (signer.key) {
+    MIST_TRY(const registry::SignReport report, sign_reference(machine, client, pushed, *signer.key));
+    signature.key = report.key;
+  }
+  return signature;
+}
+
+Value to_value(const registry::PushReport& report, const action::Publication& publication,
+               const PublishSignature& signature) {
+  Value signed_by;
+  if (signature.identity)
+    signed_by =
+        Value::object({{"identity", signature.identity->subject}, {"issuer", signature.identity->issuer}});
   Value::Array left_out;
   for (const apimachinery::ObjectKey& key : publication.left_out) left_out.push_back(identity_value(key, {}));
   return Value::object({{"reference", report.pushed.str()},
@@ -83,7 +147,9 @@ Value to_value(const registry::PushReport& report, const action::Publication& pu
                         {"source", text_or_null(publication.source)},
                         {"revision", publication.revision},
                         {"objects", publication.objects.size()},
-                        {"leftOut", Value(std::move(left_out))}});
+                        {"leftOut", Value(std::move(left_out))},
+                        {"signedWith", signature.key ? Value(*signature.key) : Value()},
+                        {"signedBy", std::move(signed_by)}});
 }
 
 Result<ExitCode> run_publish(const Invocation& invocation, Machine& machine) {
@@ -102,6 +168,7 @@ Result<ExitCode> run_publish(const Invocation& invocation, Machine& machine) {
       .source = invocation.text("source"),
       .revision = invocation.text("revision"),
       .overwrite = invocation.enabled("overwrite") ? registry::Overwrite::Yes : registry::Overwrite::No};
+  MIST_TRY(const PublishSigner signer, signer_of_publication(invocation, machine));
   MIST_TRY(render::RenderedRelease rendered,
            render_offline(invocation, machine, invocation.argument("PACKAGE"), name));
   MIST_TRY(const action::Publication publication,
@@ -109,17 +176,24 @@ Result<ExitCode> run_publish(const Invocation& invocation, Machine& machine) {
   MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
   MIST_TRY(registry::OciClient* const client, registries.oci_client());
-  Activity activity(*machine.events, fmt::format("publishing to {}", destination.str()));
+  // The certificate before the publication: a service may fail.
+  MIST_TRY(const std::unique_ptr<KeylessSigning> keyless, KeylessSigning::open(signer.plan, machine));
+  std::optional<Activity> activity(std::in_place, *machine.events,
+                                   fmt::format("publishing to {}", destination.str()));
   Result<registry::PushReport> report =
       action::publish(*client, publication, destination, options, machine.context);
   if (!report) {
-    activity.fail();
+    activity->fail();
     return std::move(report).error();
   }
+  activity.reset();
   if (report->replaced_by)
     machine.events->warn(registry::moved_again_text(report->pushed, *report->replaced_by));
+  MIST_TRY(const PublishSignature signature,
+           sign_publication(machine, *client, report->pushed, signer, keyless.get())
+               .in(fmt::format("it is published, but not signed: {}", report->pushed.str())));
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(machine, format, to_value(*report, publication));
+    print_value(machine, format, to_value(*report, publication, signature));
     return ExitCode::Ok;
   }
   machine.out.write(report->pushed.str() + "\n");

@@ -25,11 +25,7 @@ constexpr Argument kPushArguments[] = {
 };
 constexpr Flag kPushFlags[] = {
     {.name = "overwrite", .help = "Replace a version that is published with other content"},
-    {.name = "sign",
-     .type = FlagType::Text,
-     .value = "KEY",
-     .help = "Sign it, and its provenance, with the private key in that file, as mistctl sign does",
-     .completion = Completion::File},
+    kSignFlag,
     {.name = "sbom",
      .help = "Attach a list of its parts (CycloneDX): its locked dependencies and its engine"},
     {.name = "provenance",
@@ -217,9 +213,7 @@ Result<ExitCode> run_push(const Invocation& invocation, Machine& machine) {
   if (!destination.range.empty() || destination.digest)
     return error(ErrorKind::Usage, "{} is not a place to push to", destination.str())
         .with_hint(fmt::format("name one version: {}:1.0.0", destination.repository.str()));
-  if (invocation.has("sign") && invocation.enabled("keyless"))
-    return error(ErrorKind::Usage, "--sign and --keyless exclude each other")
-        .with_hint("push with one of them, and add the other signature with mistctl sign");
+  MIST_TRY_VOID(check_one_signer(invocation));
   // Before anything is sent: the password may be wrong, a token too old.
   MIST_TRY(const std::optional<KeylessPlan> plan, keyless_plan(invocation, machine));
   std::optional<crypto::PrivateKey> key;

@@ -64,8 +64,9 @@ struct Flag {
   std::span<const std::string_view> choices = {};  ///< "dir=" stands for any text that begins so
   Completion completion = Completion::None;
   bool required = false;
-  std::string_view implied = {};  ///< the value of a bare --flag; others then need the form --flag=value
-  bool rare = false;              ///< --help leaves it to --help-all
+  std::string_view implied = {};   ///< the value of a bare --flag; others then need the form --flag=value
+  bool rare = false;               ///< --help leaves it to --help-all
+  std::string_view no_value = {};  ///< the hint where its value is missing; empty: how it is written
 };
 
 /// Whether the next word of the command line is the flag's value.

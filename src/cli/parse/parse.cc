@@ -114,11 +114,13 @@ class Scanner {
   Result<std::string> following(const Token& token, const Flag& flag) {
     if (next_ + 1 >= args_.size())
       return error(ErrorKind::Usage, "{} needs a value", token.spelled())
-          .with_hint(fmt::format("{} {}", token.spelled(), flag.value));
+          .with_hint(flag.no_value.empty() ? fmt::format("{} {}", token.spelled(), flag.value)
+                                           : std::string(flag.no_value));
     const std::string& value = args_[next_ + 1];
     if (is_known_flag(table_, value))
       return error(ErrorKind::Usage, "{} needs a value, but the flag {} follows", token.spelled(), value)
-          .with_hint(fmt::format("--{}={} if that is the value", flag.name, value));
+          .with_hint(flag.no_value.empty() ? fmt::format("--{}={} if that is the value", flag.name, value)
+                                           : std::string(flag.no_value));
     ++next_;
     return value;
   }
