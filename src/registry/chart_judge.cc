@@ -21,6 +21,11 @@ Result<ProvenanceFile> read_local_provenance(const FileSystem& files, const Path
   return file;
 }
 
+Error has_none(const std::string& name) {
+  return error(ErrorKind::Invalid, "{} has no provenance file", name)
+      .with_because("packages in git repositories are protected by their commit");
+}
+
 trust::Rule rule_of(std::shared_ptr<const trust::Keyring> keyring) {
   return {.match = {}, .mode = trust::Mode::Require, .keys = {}, .keyring = std::move(keyring)};
 }
@@ -97,9 +102,7 @@ Result<ChartVerdict> ChartJudge::verify(const Fetched& package, std::shared_ptr<
   KeepText keep = KeepText::No;
   std::unique_ptr<RegistryView> view;
   if (const auto* const local = std::get_if<LocalRef>(&package.resolved.form())) {
-    read = [this, path = Path(local->path.string() + std::string(trust::kProvenanceEnding))] {
-      return read_local_provenance(files_, path);
-    };
+    read = [this, path = provenance_file_of(local->path)] { return read_local_provenance(files_, path); };
   } else if (const auto* const named = std::get_if<RegistryRef>(&package.resolved.form())) {
     MIST_TRY(view, configured_.open(named->registry));
     // The name in a repository is the chart's, whatever it was called when it was packed.
@@ -110,11 +113,30 @@ Result<ChartVerdict> ChartJudge::verify(const Fetched& package, std::shared_ptr<
       return view->provenance(*named, context, known_.refusing(named->registry));
     };
   } else {
-    return error(ErrorKind::Invalid, "{} has no provenance file", name)
-        .with_because("packages in git repositories are protected by their commit")
-        .with_hint("leave --verify out, or name the chart in a chart repository or an OCI registry");
+    return has_none(name).with_hint(
+        "leave --verify out, or name the chart in a chart repository or an OCI registry");
   }
   return judged_by(rule, subject, archive, read, keep, context);
+}
+
+Result<ProvenanceFile> ChartJudge::provenance(const Fetched& package, const Context& context) const {
+  const std::string name = package.resolved.display();
+  MIST_TRY_VOID(chart_archive(package.content, name));
+  if (const auto* const there = std::get_if<oci::Reference>(&package.resolved.form())) {
+    MIST_TRY(OciSource* const client, oci_.source());
+    if (!there->digest) return error(ErrorKind::Internal, "{} has no digest", name);
+    MIST_TRY(std::optional<OciChart> chart,
+             read_oci_chart(*client, there->repository, *there->digest, context));
+    if (chart) return std::move(chart->provenance);
+    return ProvenanceFile{{}, name};
+  }
+  if (const auto* const local = std::get_if<LocalRef>(&package.resolved.form()))
+    return read_local_provenance(files_, provenance_file_of(local->path));
+  const auto* const named = std::get_if<RegistryRef>(&package.resolved.form());
+  if (named == nullptr)
+    return has_none(name).with_hint("name the chart in a chart repository or an OCI registry");
+  MIST_TRY(const std::unique_ptr<RegistryView> view, configured_.open(named->registry));
+  return view->provenance(*named, context, known_.refusing(named->registry));
 }
 
 }  // namespace mist::registry

@@ -42,6 +42,8 @@ class ChartJudge {
   /// as Registries::fetch.
   Result<ChartVerdict> verify(const Fetched& package, std::shared_ptr<const trust::Keyring> keyring,
                               const Context& context) const;
+  /// As Registries::provenance.
+  Result<ProvenanceFile> provenance(const Fetched& package, const Context& context) const;
 
  private:
   // By its provenance file; nothing is recorded.

@@ -19,6 +19,10 @@ bool proves(const std::vector<trust::Proof>& proofs) {
 
 }  // namespace
 
+Path provenance_file_of(const Path& archive) {
+  return Path(archive.string() + std::string(trust::kProvenanceEnding));
+}
+
 Result<ProvenanceFile> read_provenance(http::Transport& transport, const ChartServer& server,
                                        const ChartVersion& version, const Context& context) {
   ProvenanceFile file{{}, escape_controls(config::redact_urls(version.provenance_url()))};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/context.h"
+#include "base/fs.h"
 #include "base/result.h"
 #include "http/transport.h"
 #include "oci/reference.h"
@@ -26,6 +27,9 @@ namespace mist::registry {
 class OciTrust;
 
 using ReadProvenance = std::function<Result<ProvenanceFile>()>;
+
+/// Beside the archive of a chart on this machine: NAME-VERSION.tgz.prov.
+Path provenance_file_of(const Path& archive);
 
 /// Of a chart in a chart repository. Errors: of fetch_remote_file.
 Result<ProvenanceFile> read_provenance(http::Transport& transport, const ChartServer& server,

@@ -206,6 +206,10 @@ Result<VerifiedPackage> Registries::fetch_to_verify(const PackageRef& reference,
                                context);
 }
 
+Result<ProvenanceFile> Registries::provenance(const Fetched& package, const Context& context) {
+  return impl_->charts.provenance(package, context);
+}
+
 Result<std::string> Registries::checked_archive(DownloadedChart chart, http::Transport& transport,
                                                 std::shared_ptr<const trust::Keyring> keyring,
                                                 const Context& context) {

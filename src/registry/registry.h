@@ -100,6 +100,9 @@ class Registries {
   /// Succeeds unless `raw`, the manifest that the tag of `tagged` has now, is of a version that had other
   /// bytes when it was first used here. Keeps nothing. Errors: Conflict, as fetch.
   Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context);
+  /// Helm's provenance file of a packed chart that was fetched, whoever signed it: nobody holds the chart
+  /// against it here. Errors: Invalid (no packed chart; a package in git has none), as fetch.
+  Result<ProvenanceFile> provenance(const Fetched& package, const Context& context);
   /// The archive of a chart that was downloaded by its repository's address, if it is the chart and version
   /// of its index, and may be used: by the policy, under that address and the names that the repository has
   /// here, and if a key of `keyring` signed it, unless that is null. Errors: Forbidden, Conflict, Invalid (no

@@ -177,6 +177,42 @@ def provenance_flags_are_those_of_helm(t):
 
 
 @test
+def provenance_is_pulled_with_charts_of_a_chart_repository(t):
+    keys, charts = Keys(t), SignedCharts(t)
+    keys.make("ann")
+    team = keys.export(t, "team.gpg", "ann")
+    for version in ("1.0.0", "1.1.0"):
+        charts.publish("db", version)
+    signed = keys.sign(charts.archive("db", "1.0.0"))
+    charts.put("db", "1.0.0", signed)
+    t.run("registry", "add", "shop", "--helm", charts.url)
+    there = t.dir / "there"
+    t.refused("pull", "shop/db:1.0.0", "-d", str(there), says=["there is no directory"])
+    there.mkdir()
+    # As helm pull: the archive, byte for byte.
+    equal(t.run("pull", "shop/db:^1", "-d", str(there)).out, f"{there}/db-1.1.0.tgz\n")
+    equal((there / "db-1.1.0.tgz").read_bytes(), charts.archive("db", "1.1.0"))
+    check(not (there / "db-1.1.0.tgz.prov").exists())
+    equal(t.run("pull", "shop/db:1.0.0", "-d", str(there), "--prov").out, f"{there}/db-1.0.0.tgz\n{there}/db-1.0.0.tgz.prov\n")
+    equal((there / "db-1.0.0.tgz.prov").read_bytes(), signed)
+    t.run("verify", str(there / "db-1.0.0.tgz"), "--keyring", team)
+    # One without is pulled all the same, unless it must be verified.
+    contains(t.run("pull", "shop/db:1.1.0", "-d", str(there), "--prov").err, "warning: shop/db:1.1.0", "has no provenance file")
+    t.refused("pull", "shop/db:1.1.0", "-d", str(there), "--verify", "--keyring", team, says=["is not signed by the keyring"])
+    # Unpacked it is the chart's directory, which another pull doesn't touch.
+    equal(t.run("pull", "shop/db:1.0.0", "--untar", "-d", str(there), "--verify", "--keyring", team).out, f"{there}/db\n")
+    contains((there / "db/Chart.yaml").read_text(), "1.0.0")
+    contains(t.run("generate", "x", "-p", str(there / "db")).out, "1.0.0")
+    t.refused("pull", "shop/db:1.1.0", "--untar", "-d", str(there), says=["isn't empty"])
+    # In an OCI registry the provenance file is a layer of the same chart.
+    registry = Registry(t)
+    t.run("push", str(there / "db-1.0.0.tgz"), registry("charts/db"))
+    t.run("pull", registry("charts/db:1.0.0"), "-o", str(t.dir / "back.tgz"), "--prov")
+    equal((t.dir / "back.tgz.prov").read_bytes(), signed)
+    equal((t.dir / "back.tgz").read_bytes(), charts.archive("db", "1.0.0"))
+
+
+@test
 def provenance_of_a_chart_that_was_verified_stays_of_its_key(t):
     keys, charts, registry = Keys(t), SignedCharts(t), Registry(t)
     keys.make("ann")

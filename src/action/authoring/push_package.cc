@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "oci/tags.h"
+#include "registry/chart_archive.h"
+#include "registry/chart_trust.h"
 #include "registry/oci_tags.h"
 
 namespace mist::action {
@@ -105,34 +107,80 @@ Status write_directory(FileSystem& files, const PackageTree& tree, SavedPackage&
   return written;
 }
 
+struct Named {
+  std::string name, version;
+};
+
+// The last segment of a path or of an address.
+std::string last_name(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  std::string name(path.substr(path.rfind('/') + 1));
+  for (const std::string_view ending : {".git", ".wasm", ".tgz"})
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  return name.find_first_not_of('.') == std::string::npos ? "package" : name;
+}
+
+// Name and version for the file or directory. References are checked: each part is one segment.
+Named named_by(const registry::Fetched& package) {
+  const std::string digest = package.digest.hex().substr(0, 12);
+  const auto& form = package.resolved.form();
+  if (const auto* const there = std::get_if<oci::Reference>(&form))
+    return {there->repository.name(), there->tag.empty()
+                                          ? there->digest.value_or(package.digest).hex().substr(0, 12)
+                                          : oci::version_of_tag(there->tag)};
+  if (const auto* const named = std::get_if<registry::RegistryRef>(&form))
+    return {named->name(), named->version};
+  if (const auto* const git = std::get_if<registry::GitRef>(&form))
+    return {last_name(git->path.empty() ? git->url : git->path), digest};
+  return {last_name(std::get<registry::LocalRef>(form).path.string()), digest};
+}
+
+Status check_directory(FileSystem& files, const Path& directory) {
+  if (directory.empty() || files.is_directory(directory)) return {};
+  return error(ErrorKind::NotFound, "there is no directory {}", escape_controls(directory.string()))
+      .with_hint("make it, or name another one with -d");
+}
+
 }  // namespace
 
-Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& package,
-                                  const oci::Reference& reference, Path target) {
+Result<SavedPackage> save_package(FileSystem& files, const registry::Fetched& package, SaveOptions options) {
   const auto* module = std::get_if<PackageModule>(&package.content);
   const auto* tree = std::get_if<PackageTree>(&package.content);
   const bool is_chart =
       tree != nullptr && tree->files.size() == 1 && tree->files.front().path.ends_with(".tgz");
-  const bool is_named = !target.empty();
+  if (!is_chart && (options.untar || options.provenance))
+    return error(ErrorKind::Invalid, "{} is not a packed chart", package.resolved.display())
+        .with_hint(options.untar ? "leave --untar out: it is for the archives of charts"
+                                 : "leave --prov out: only the archives of charts have provenance files");
+  const bool is_named = !options.target.empty();
   if (!is_named) {
-    const std::string version =
-        reference.tag.empty() ? reference.digest->hex().substr(0, 12) : oci::version_of_tag(reference.tag);
-    target = fmt::format("{}-{}{}", reference.repository.name(), version,
-                         module != nullptr ? ".wasm"
-                         : is_chart        ? ".tgz"
-                                           : "");
+    MIST_TRY_VOID(check_directory(files, options.directory));
+    const Named named = named_by(package);
+    options.target = options.directory / (options.untar ? named.name
+                                                        : fmt::format("{}-{}{}", named.name, named.version,
+                                                                      module != nullptr ? ".wasm"
+                                                                      : is_chart        ? ".tgz"
+                                                                                        : ""));
   }
-  SavedPackage saved{std::move(target), {}};
+  SavedPackage saved{.path = std::move(options.target), .left_out = {}};
   const auto write = [&](std::string_view bytes) {
     return is_named ? write_output(files, saved.path, bytes) : files.write(saved.path, bytes, kUsersFile);
   };
   if (module != nullptr) {
     MIST_TRY(const auto bytes, module->bytes());
     MIST_TRY_VOID(write(*bytes));
+  } else if (options.untar) {
+    MIST_TRY(const registry::ChartFiles chart,
+             registry::unpack_chart(tree->files.front().bytes, package.resolved.display()));
+    MIST_TRY_VOID(write_directory(files, chart.tree, saved));
   } else if (is_chart) {
     MIST_TRY_VOID(write(tree->files.front().bytes));
   } else {
     MIST_TRY_VOID(write_directory(files, *tree, saved));
+  }
+  if (options.provenance) {
+    saved.provenance = registry::provenance_file_of(saved.path);
+    MIST_TRY_VOID(files.write(saved.provenance, *options.provenance, kUsersFile));
   }
   return saved;
 }

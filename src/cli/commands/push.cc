@@ -264,7 +264,10 @@ Result<ExitCode> run_push(const Invocation& invocation, Machine& machine) {
 // pull
 
 constexpr Argument kPullArguments[] = {
-    {.name = "REFERENCE", .help = "oci://HOST/PATH:VERSION, a range of versions, or a digest"}};
+    {.name = "REFERENCE",
+     .help = "oci://HOST/PATH:VERSION or REGISTRY/PATH:VERSION, a range of versions, or a digest; or a path "
+             "in a git repository",
+     .completion = Completion::Package}};
 constexpr Flag kPullFlags[] = {
     {.name = "output",
      .letter = 'o',
@@ -272,6 +275,15 @@ constexpr Flag kPullFlags[] = {
      .value = "PATH",
      .help = "File or directory to write; without it NAME-VERSION.wasm, NAME-VERSION.tgz or NAME-VERSION",
      .completion = Completion::File},
+    {.name = "destination",
+     .letter = 'd',
+     .type = FlagType::Text,
+     .value = "DIRECTORY",
+     .help = "Directory to write it to, under that name; without it the working directory",
+     .completion = Completion::Directory},
+    {.name = "untar", .help = "Unpack a chart: write its files to the directory NAME"},
+    {.name = "prov",
+     .help = "Write the provenance file beside a chart's archive too; only --verify checks it"},
     kPlainHttpFlag,
     kVerifyChartFlag,
     kKeyringFlag,
@@ -280,6 +292,8 @@ constexpr FlagGroup kPullGroups[] = {{"Flags", kPullFlags}};
 constexpr Example kPullExamples[] = {
     {"mistctl pull oci://registry.example/charts/postgresql:15.2.0", "Writes postgresql-15.2.0.tgz"},
     {"mistctl pull 'oci://registry.example/team/shop:^1.4' -o shop.wasm", "The newest 1.x from 1.4 on"},
+    {"mistctl pull bitnami/postgresql:15.2.0 --untar -d charts",
+     "From the chart repository that is the registry bitnami, to charts/postgresql/"},
 };
 
 // Under --verify only what the keyring signed.
@@ -293,21 +307,54 @@ Result<registry::Fetched> pulled(const registry::PackageRef& wanted, registry::R
   return std::move(verified.package);
 }
 
+Status check_pull_flags(const Invocation& invocation) {
+  if (invocation.has("output") && invocation.has("destination"))
+    return error(ErrorKind::Usage, "-o and -d exclude each other")
+        .with_hint("-o names the file or directory itself, -d the directory that it is written to");
+  if (invocation.enabled("untar") && invocation.enabled("prov"))
+    return error(ErrorKind::Usage, "--untar and --prov exclude each other")
+        .with_because("a provenance file is of the archive, which --untar doesn't write")
+        .with_hint("--verify checks the archive before it is unpacked");
+  return {};
+}
+
+// Nothing, with a warning: there is none, which is no error for helm pull either.
+Result<std::optional<std::string>> wanted_provenance(const Invocation& invocation, Machine& machine,
+                                                     registry::Registries& registries,
+                                                     const registry::Fetched& package) {
+  if (!invocation.enabled("prov")) return std::optional<std::string>();
+  MIST_TRY(registry::ProvenanceFile file, registries.provenance(package, machine.context));
+  if (!file.text)
+    machine.events->warn(
+        fmt::format("{} has no provenance file: there is no {}", package.resolved.display(), file.place));
+  return std::move(file.text);
+}
+
 Result<ExitCode> run_pull(const Invocation& invocation, Machine& machine) {
-  MIST_TRY(const oci::Reference wanted, oci::Reference::parse(invocation.argument("REFERENCE")));
+  MIST_TRY_VOID(check_pull_flags(invocation));
   MIST_TRY(registry::Registries::Dependencies access, registry_dependencies(invocation, machine));
   registry::Registries registries(std::move(access));
-  MIST_TRY(const registry::Fetched package,
-           pulled(registry::PackageRef(wanted), registries, invocation, machine));
-  const auto& reference = std::get<oci::Reference>(package.resolved.form());
-  const Path file = invocation.text("output");
-  MIST_TRY(const bool to_stdout, takes_stdout(machine, file));
-  MIST_TRY(const action::SavedPackage saved, action::save_package(machine.files, package, reference, file));
+  MIST_TRY(const registry::PackageRef wanted, registries.parse(invocation.argument("REFERENCE")));
+  if (std::holds_alternative<registry::LocalRef>(wanted.form()))
+    return error(ErrorKind::Usage, "{} is on this machine already", wanted.display())
+        .with_hint("name a package elsewhere: oci://HOST/PATH:VERSION or REGISTRY/PATH:VERSION");
+  action::SaveOptions options{.target = invocation.text("output"),
+                              .directory = invocation.text("destination"),
+                              .untar = invocation.enabled("untar")};
+  MIST_TRY(const bool to_stdout, takes_stdout(machine, options.target));
+  if (to_stdout && invocation.enabled("prov"))
+    return error(ErrorKind::Usage, "--prov needs a file name, and standard output has none")
+        .with_hint("name a file with -o, or a directory with -d");
+  MIST_TRY(const registry::Fetched package, pulled(wanted, registries, invocation, machine));
+  MIST_TRY(options.provenance, wanted_provenance(invocation, machine, registries, package));
+  MIST_TRY(const action::SavedPackage saved,
+           action::save_package(machine.files, package, std::move(options)));
   if (!to_stdout) machine.out.write(saved.path.string() + "\n");
+  if (!saved.provenance.empty()) machine.out.write(saved.provenance.string() + "\n");
   if (!saved.left_out.empty())
     machine.events->warn(fmt::format("left out, because other programs would read them as configuration: {}",
                                      join(saved.left_out, ", ")));
-  machine.events->info(reference.str());
+  machine.events->info(package.resolved.display());
   return ExitCode::Ok;
 }
 
@@ -321,12 +368,13 @@ constinit const Command kPushCommand{.path = "push",
                                      .examples = kPushExamples,
                                      .cluster = ClusterUse::None};
 
-constinit const Command kPullCommand{.path = "pull",
-                                     .summary = "Write a package or chart of an OCI registry to disk",
-                                     .run = run_pull,
-                                     .arguments = kPullArguments,
-                                     .flags = kPullGroups,
-                                     .examples = kPullExamples,
-                                     .cluster = ClusterUse::None};
+constinit const Command kPullCommand{
+    .path = "pull",
+    .summary = "Write a package or chart of a registry or chart repository to disk",
+    .run = run_pull,
+    .arguments = kPullArguments,
+    .flags = kPullGroups,
+    .examples = kPullExamples,
+    .cluster = ClusterUse::None};
 
 }  // namespace mist::cli
