@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "http/listening.h"
+#include "http/server_stream.h"
 
 namespace mist::http {
 namespace {
@@ -131,7 +132,8 @@ class WebServer::Impl {
 // All of it runs on the I/O thread but for the handler. Only one operation is on its way at a time.
 class WebServer::Impl::Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, Impl& server) : stream_(std::move(socket)), server_(server) {
+  Connection(tcp::socket socket, std::shared_ptr<const ServerTls> tls, Impl& server)
+      : stream_(std::move(socket), std::move(tls)), server_(server) {
     server_.connections_.insert(this);
     const std::lock_guard lock(server_.mutex_);
     ++server_.open_;
@@ -151,6 +153,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   // Waits for the first byte of a request.
   void wait() {
     if (server_.draining_) return close();
+    if (stream_.needs_handshake()) return shake_hands();
     if (buffer_.size() > 0) return read_header();
     stream_.expires_after(server_.options_.idle);
     begin(Stage::Waiting);
@@ -204,6 +207,15 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
   void forget() { server_.connections_.erase(this); }
   void end_sharing() {
     if (shared_ != nullptr) server_.end_sharing(std::exchange(shared_, nullptr));
+  }
+
+  // A client that is slow with it counts as one that is slow with its request.
+  void shake_hands() {
+    begin(Stage::Reading);
+    stream_.expires_after(server_.options_.patience);
+    stream_.handshake([self = shared_from_this()](beast::error_code failed) {
+      if (!failed) self->wait();
+    });
   }
 
   void read_header() {
@@ -343,7 +355,7 @@ class WebServer::Impl::Connection : public std::enable_shared_from_this<Connecti
     stream_.socket().close(ignored);
   }
 
-  beast::tcp_stream stream_;
+  ServerStream stream_;
   Impl& server_;
   std::string peer_;
   Stage stage_ = Stage::Waiting;
@@ -380,8 +392,10 @@ void WebServer::Impl::accept() {
     }
     if (connections_.size() >= options_.connections)
       if (Connection* const first = first_to_give_way(Among::All); first != nullptr) first->give_way();
-    if (connections_.size() < options_.connections)
-      std::make_shared<Connection>(std::move(socket), *this)->wait();
+    const auto tls = options_.tls == nullptr ? nullptr : options_.tls->get();
+    const bool may_answer = options_.tls == nullptr || tls != nullptr;
+    if (may_answer && connections_.size() < options_.connections)
+      std::make_shared<Connection>(std::move(socket), tls, *this)->wait();
     accept();
   });
 }

@@ -1,7 +1,7 @@
 #pragma once
 // An HTTP/1.1 server for whole applications: requests with bodies, handlers that may block, on threads of
-// their own. One thread does all network I/O and never waits for a handler. No TLS: that is the business of
-// the proxy in front.
+// their own. One thread does all network I/O and never waits for a handler. TLS is the business of the proxy
+// in front, unless `tls` gives a certificate.
 //
 // Every connection is bounded in time and bytes: a request must have come within `patience`, however slowly
 // its client sends, and its answer must have been taken within as much again (a shared one, which takes no
@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "http/server_tls.h"
 #include "http/transport.h"
 
 namespace mist::http {
@@ -62,6 +63,9 @@ struct WebServerOptions {
   /// ended, the oldest first: there is always room for clients that aren't slow.
   std::uint64_t shared_bytes = std::numeric_limits<std::uint64_t>::max();
   Duration idle = std::chrono::seconds(30);  ///< of a connection between requests
+  /// Answers by TLS alone, each connection with the certificate that is held when it is opened; null: without
+  /// TLS. Outlives the server.
+  const ServerTlsHolder* tls = nullptr;
   static constexpr Duration kDrain =
       std::chrono::seconds(10);  ///< for requests that are being answered when it stops
 };
