@@ -1,5 +1,6 @@
 #include "blueprint/evaluator.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -191,6 +192,44 @@ Value Evaluator::to_identify(const std::string& node, const Value& environment,
 Value Evaluator::to_ask_kinds(const std::string& node, const Value& environment,
                               const std::vector<std::string>& unknown) {
   return about_part("kinds_of", node, environment, unknown);
+}
+
+Value Evaluator::to_convert(const std::string& from, const std::string& to, const Value& parts) {
+  return Value::object({{"convert", Value::object({{"from", from}, {"to", to}, {"object", parts}})}});
+}
+
+// All together cost little more than one. Nickel ends with the first error, so where something fails, the
+// first one that does is found by halving.
+Result<std::vector<Value>> Evaluator::convert(const std::string& from, const std::string& to,
+                                              const std::vector<Value>& parts, std::size_t& failing,
+                                              const Context& context) const {
+  std::vector<Value> converted;
+  std::size_t bad = parts.size();  // so many don't pass together
+  failing = 0;
+  if (parts.empty()) return converted;
+  for (std::size_t size = parts.size();;) {
+    Value::Array questions;
+    for (std::size_t i = converted.size(); i < converted.size() + size; ++i)
+      questions.push_back(to_convert(from, to, parts[i]));
+    auto said = document(std::move(questions), context);
+    if (!said.ok() && (said.error().kind != ErrorKind::Invalid || size == 1)) {
+      failing = converted.size();
+      return in_words(std::move(said).error());
+    }
+    if (said.ok()) {
+      Value* const result = said->find("result");
+      if (result == nullptr || (size > 1 && (!result->is_array() || result->size() != size)))
+        return error(ErrorKind::Internal, "the conversion of {} objects gave another number", size);
+      if (size == 1)
+        converted.push_back(std::move(*result));
+      else
+        for (const Value& each : result->as_array()) converted.push_back(each);
+      if (converted.size() == parts.size()) return converted;
+    } else {
+      bad = converted.size() + size;
+    }
+    size = std::max<std::size_t>(1, (bad - converted.size()) / 2);
+  }
 }
 
 bool Evaluator::needs_unknown(const Error& failure) { return is_unknown(failure); }

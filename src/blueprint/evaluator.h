@@ -40,6 +40,16 @@ class Evaluator {
                            const std::vector<std::string>& unknown);
   static Value to_ask_kinds(const std::string& node, const Value& environment,
                             const std::vector<std::string>& unknown);
+  /// Of one object of the kind, from a version to another one, by the functions of both; `parts`: what
+  /// convert() takes.
+  static Value to_convert(const std::string& from, const std::string& to, const Value& parts);
+  /// Of each of `parts` what it is in the other version: an object with spec, status, labels and annotations
+  /// that has name and namespace besides. The spec meets the contract of that version, with its defaults, and
+  /// so does what the status has. Invalid with Nickel's own diagnostic: `failing` is the index of the first
+  /// that can't be converted; Trap; Timeout, at the context's deadline. Any thread.
+  Result<std::vector<Value>> convert(const std::string& from, const std::string& to,
+                                     const std::vector<Value>& parts, std::size_t& failing,
+                                     const Context& context) const;
   /// Invalid with Nickel's own diagnostic; Trap; Timeout, at the context's deadline. Any thread.
   Result<Value> answer(const Value& question, const Context& context) const;
   /// Of each question what is said to it alone, at little more cost than that of one. nullopt: something of

@@ -144,6 +144,18 @@ let TheVersion = {
     | String
     | doc "A warning for clients that ask for it"
     | optional,
+  to_hub
+    | doc "Makes what the kind's own version has of what this one has: a function of spec, status, labels, annotations, name, namespace"
+    | optional,
+  from_hub | doc "The other way" | optional,
+}
+in
+# What such a function gives: what it leaves out stays as it is.
+let TheConverted = {
+  spec | { _ : Dyn } | optional,
+  status | { _ : Dyn } | optional,
+  labels | { _ : String } | optional,
+  annotations | { _ : String } | optional,
 }
 in
 let TheKind = {
@@ -236,7 +248,11 @@ let kind_described = fun told =>
             versions =
               std.record.map
                 (fun _name version =>
-                  { served = version.served }
+                  {
+                    served = version.served,
+                    to_hub = std.record.has_field "to_hub" version,
+                    from_hub = std.record.has_field "from_hub" version,
+                  }
                   & (
                     if std.record.has_field "deprecated" version then
                       { deprecated = version.deprecated }
@@ -357,6 +373,39 @@ let rec forced = fun value =>
   else
     std.seq value true
 in
+# Parts of an object, in that version of the kind: its contract gives the spec its defaults, and takes a status
+# in which values are missing.
+let held_as = fun kind name object =>
+  let version = (versions_of kind)."%{name}" in
+  object
+  |> std.record.map
+    (fun part value =>
+      if !(std.array.elem part ["spec", "status"]) || !(std.record.has_field part version) then
+        value
+      else
+        let Contract = version."%{part}" in
+        let whole = value | Contract in
+        if part == "spec" then
+          whole
+        else
+          std.array.fold_left (fun done step => std.seq (forced (at_path [step] whole)) done) value (std.record.fields value))
+in
+# `direction`: the function of the version `name` that makes the object one of the version `target`.
+let stepped = fun kind name direction target object =>
+  let version = kind.versions."%{name}" in
+  let given =
+    if std.record.has_field direction version then (version."%{direction}" object) | TheConverted else {}
+  in
+  object
+  |> std.record.map (fun part value => if std.record.has_field part given then given."%{part}" else value)
+  |> held_as kind target
+in
+let converted = fun kind input =>
+  let at_hub =
+    if input.from == kind.version then input.object else stepped kind input.from "to_hub" kind.version input.object
+  in
+  if input.to == kind.version then at_hub else stepped kind input.to "from_hub" input.to at_hub
+in
 let kind_of = fun made =>
   { apiVersion = made.apiVersion, kind = made.kind }
 in
@@ -380,6 +429,8 @@ in
           std.array.fold_left (fun done step => std.seq (forced (at_path [step] place)) done) (std.seq place true) input.parts
         else
           forced place
+      else if std.record.has_field "convert" input then
+        converted checked.kind input.convert
       else if std.record.has_field "try_contract_of" input then
         let Contract = contract_of checked input.try_contract_of in
         std.seq (unknown | Contract) true

@@ -133,6 +133,11 @@ class ResourceReader {
       ResourceVersion version{.name = each.key,
                               .served = each.value.is_true_at("served"),
                               .deprecated = std::string(each.value.string_at("deprecated"))};
+      version.converts = each.value.is_true_at("to_hub");
+      if (version.converts != each.value.is_true_at("from_hub"))
+        refuse(fmt::format("version {} has {} and no {}", each.key, version.converts ? "to_hub" : "from_hub",
+                           version.converts ? "from_hub" : "to_hub"),
+               "objects are converted both ways: give it both functions");
       version.spec = schema_of("spec", each.key);
       version.status = schema_of("status", each.key);
       version.spec_required = is_spec_required(version.spec, each.key);
@@ -277,8 +282,8 @@ class ResourceReader {
                          "as kubectl has it, without braces: spec.size, status.nodes[0].ip");
   }
 
-  // All versions are one object in another spelling: without a conversion webhook the server changes
-  // nothing but apiVersion, and drops what the version that was asked for doesn't have.
+  // All versions are one object in another spelling: without functions that convert it nothing changes but
+  // apiVersion, and the server drops what the version that was asked for doesn't have.
   void check_versions() {
     if (std::ranges::find(resource_.versions, resource_.stored, &ResourceVersion::name) ==
         resource_.versions.end())
@@ -288,7 +293,7 @@ class ResourceReader {
         std::ranges::find(resource_.versions, kind_.string_at("version"), &ResourceVersion::name);
     if (read_in == resource_.versions.end()) return;
     for (const ResourceVersion& each : resource_.versions) {
-      if (&each == &*read_in) continue;
+      if (&each == &*read_in || each.converts) continue;
       const std::vector<std::string> apart = differences(each.spec, read_in->spec, "spec");
       if (!apart.empty()) refuse(unreadable(each, *read_in, apart), std::string(kOneContract));
       // A version without a contract keeps whatever the operator writes to the status.
@@ -314,8 +319,8 @@ class ResourceReader {
   }
 
   static constexpr std::string_view kOneContract =
-      "without a conversion webhook versions differ in their name and documentation alone: give both the "
-      "same contract, or remove one";
+      "versions without to_hub and from_hub differ in their name and documentation alone: give both the same "
+      "contract, give this one the two functions, or remove one";
 
   const Value& kind_;
   const Value* const contracts_;
@@ -411,6 +416,8 @@ Value version_of(const CustomResource& resource, const ResourceVersion& version)
 }
 
 }  // namespace
+
+bool CustomResource::converts() const { return std::ranges::any_of(versions, &ResourceVersion::converts); }
 
 std::optional<CustomResource> read_resource(const Value& description, std::vector<Error>& faults,
                                             Standing standing) {

@@ -41,6 +41,7 @@ struct ResourceVersion {
   std::string deprecated = {};   ///< a warning for clients; empty: it isn't
   Value spec = {}, status = {};  ///< structural schemas; null: no contract
   bool spec_required = false;    ///< else one that is missing counts as one in which nothing is set
+  bool converts = false;         ///< functions convert it to and from the version in which instances are read
 };
 
 struct ResourceColumn {
@@ -61,6 +62,8 @@ struct CustomResource {
   Standing standing = Standing::New;
   std::vector<std::string> tolerated = {};  ///< faults of a new revision, in one that is in force
 
+  /// Whether the server needs a webhook to read one version as another.
+  bool converts() const;
   /// "widgets.example.com".
   std::string crd_name(std::string_view group) const { return plural + "." + std::string(group); }
 };

@@ -322,5 +322,22 @@ TEST(Resource, VersionsThatTheServerCannotConvertAreRefusedWithReasons) {
   EXPECT_EQ(kept.resource->tolerated, lost.faults);
 }
 
+TEST(Resource, VersionsWithFunctionsMayDiffer) {
+  const std::string two =
+      changed("versions: {v1: {served: true}}",
+              "versions: {v1: {served: true}, v1beta1: {served: true, to_hub: true, "
+              "from_hub: true}}") +
+      "  spec/v1beta1:\n    schema: {type: object, properties: {picture: {type: string}}}\n";
+  const Read apart = read(yaml(two));
+  EXPECT_THAT(apart.faults, IsEmpty());
+  EXPECT_TRUE(apart.resource->converts());
+  EXPECT_FALSE(read(yaml(kDescription)).resource->converts());
+
+  std::string half = two;
+  half.replace(half.find(", from_hub: true"), 16, "");
+  const Read one_way = read(yaml(half));
+  EXPECT_THAT(one_way.faults, Contains("version v1beta1 has to_hub and no from_hub"));
+}
+
 }  // namespace
 }  // namespace mist::blueprint
