@@ -59,13 +59,6 @@ bool is_address(const std::string& name) {
   return name.find(':') != std::string::npos || name.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-bool is_name(const std::string& name) {
-  if (!is_address(name)) return is_dns1123_subdomain(name);
-  const Handle<ASN1_OCTET_STRING, &ASN1_OCTET_STRING_free> address(a2i_IPADDRESS(name.c_str()));
-  ERR_clear_error();
-  return address != nullptr;
-}
-
 void add_extension(X509& certificate, X509& issuer, int kind, const std::string& value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, &issuer, &certificate, nullptr, nullptr, 0);
@@ -116,14 +109,11 @@ Result<CertifiedKey> issue_for_server(const CertifiedKey& authority, const std::
                                       const CertificateTerm& term, Random& random) {
   const MadeCertificate issuer = read_certificate(authority.certificate_pem);
   const AuthorityKey issuer_key = read_private_key(authority.key_pem.reveal());
-  if (issuer == nullptr || issuer_key == nullptr ||
-      X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
-    ERR_clear_error();
+  if (!is_pair(authority))
     return error(ErrorKind::Invalid, "the authority's certificate and key don't belong together");
-  }
   std::string alternatives;
   for (const std::string& name : names) {
-    if (!is_name(name))
+    if (!is_server_name(name))
       return error(ErrorKind::Invalid, "\"{}\" is neither a DNS name nor an IP address",
                    escape_controls(name));
     alternatives +=
@@ -143,6 +133,22 @@ Result<CertifiedKey> issue_for_server(const CertifiedKey& authority, const std::
   add_extension(*made, *issuer, NID_subject_alt_name, alternatives);
   MIST_CHECK(X509_sign(made.get(), issuer_key.get(), EVP_sha256()) > 0);
   return CertifiedKey{pem_of(*made), SecretString(std::move(key_pem))};
+}
+
+bool is_server_name(const std::string& name) {
+  if (!is_address(name)) return is_dns1123_subdomain(name);
+  const Handle<ASN1_OCTET_STRING, &ASN1_OCTET_STRING_free> address(a2i_IPADDRESS(name.c_str()));
+  ERR_clear_error();
+  return address != nullptr;
+}
+
+bool is_pair(const CertifiedKey& pair) {
+  const MadeCertificate certificate = read_certificate(pair.certificate_pem);
+  const AuthorityKey key = read_private_key(pair.key_pem.reveal());
+  const bool belongs =
+      certificate != nullptr && key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  return belongs;
 }
 
 bool is_issued_for(const std::string& certificate, const std::string& authority,

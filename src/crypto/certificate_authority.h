@@ -33,6 +33,12 @@ CertifiedKey make_authority(const std::string& name, const CertificateTerm& term
 Result<CertifiedKey> issue_for_server(const CertifiedKey& authority, const std::vector<std::string>& names,
                                       const CertificateTerm& term, Random& random);
 
+/// Whether a server's certificate can be for it: a DNS name or an IP address.
+bool is_server_name(const std::string& name);
+
+/// Whether `pair` holds a certificate and its key.
+bool is_pair(const CertifiedKey& pair);
+
 /// Whether the first certificate in the PEM text `certificate` is signed by the first in `authority`, and is
 /// valid for all of `names`; its dates aren't looked at.
 bool is_issued_for(const std::string& certificate, const std::string& authority,

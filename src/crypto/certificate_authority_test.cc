@@ -39,13 +39,20 @@ TEST(CertificateAuthority, GivesTheTermAndTheKeyOfTheCertificate) {
   EXPECT_EQ(found[0].not_after, kTerm.not_after);
   EXPECT_TRUE(PrivateKey::parse(issued->key_pem.reveal()).ok());
   EXPECT_NE(issued->key_pem, authority.key_pem);
+  EXPECT_TRUE(is_pair(*issued));
+  EXPECT_FALSE(is_pair({issued->certificate_pem, authority.key_pem}));
+  EXPECT_FALSE(is_pair({}));
 }
 
 TEST(CertificateAuthority, RefusesNamesAndAuthoritiesThatAreNone) {
   SystemRandom random;
   const CertifiedKey authority = make_authority("ours", kTerm, random);
-  for (const char* name : {"a,DNS:evil.example", "", "1.2.3", "a b", "::g"})
+  for (const char* name : {"a,DNS:evil.example", "", "1.2.3", "a b", "::g"}) {
+    EXPECT_FALSE(is_server_name(name)) << name;
     EXPECT_FALSE(issue_for_server(authority, {name}, kTerm, random).ok()) << name;
+  }
+  for (const char* name : {"localhost", "a.b.svc", "10.0.0.1", "::1"})
+    EXPECT_TRUE(is_server_name(name)) << name;
   EXPECT_FALSE(issue_for_server(authority, {}, kTerm, random).ok());
   const CertifiedKey other = make_authority("other", kTerm, random);
   EXPECT_FALSE(
