@@ -18,6 +18,9 @@ pub const RELEASE_DEFINITION: &str = include_str!("release.crd.yaml");
 /// The port of its probes and metrics.
 pub const PORT: u16 = 8080;
 
+/// The port of its conversion webhook, for TLS.
+pub const WEBHOOK_PORT: u16 = 9443;
+
 /// The objects and exports of one operator.
 ///
 /// # Errors
@@ -47,7 +50,7 @@ pub fn generate(inputs: Inputs) -> MistResult {
         .with_object("role.yaml", &objects::role(&inputs))?
         .with_object("role-binding.yaml", &objects::role_binding(&inputs))?
         .with_object("deployment.yaml", &objects::deployment(&inputs))?
-        .with_object("service.yaml", &app.service("http", PORT))?
+        .with_object("service.yaml", &objects::service(&inputs))?
         .with_object("network-policy.yaml", &objects::network_policy(&inputs))?;
     if inputs.replicas > 1 {
         output = output.with_object("disruption-budget.yaml", &app.disruption_budget())?;
@@ -125,6 +128,23 @@ mod tests {
         let rules = object(&output, "cluster-role.yaml")["rules"].clone();
         let acts = |rule: &&Value| rule["verbs"] == json!(["impersonate"]);
         assert_eq!(rules.as_array().unwrap().iter().find(acts).unwrap()["resourceNames"], json!(["deployer"]));
+    }
+
+    #[test]
+    fn it_converts_where_it_is_told_to() {
+        let ports = |output: &MistOutput| object(output, "service.yaml")["spec"]["ports"].as_array().unwrap().len();
+        let rules = |output: &MistOutput| object(output, "role.yaml")["rules"].to_string();
+        let output = rendered(json!({})).unwrap();
+        assert!(ports(&output) == 1 && !rules(&output).contains("secrets"));
+        let output = rendered(json!({ "conversion": true })).unwrap();
+        assert_eq!(object(&output, "service.yaml")["spec"]["ports"][1]["port"], json!(443));
+        assert!(rules(&output).contains("operator-webhook"), "{}", rules(&output));
+        let arguments = object(&output, "deployment.yaml")["spec"]["template"]["spec"]["containers"][0]["args"].clone();
+        for flag in ["--webhook-listen=:9443", "--webhook-service=operator"] {
+            assert!(arguments.as_array().unwrap().contains(&flag.into()), "{arguments}");
+        }
+        let ingress = object(&output, "network-policy.yaml")["spec"]["ingress"].to_string();
+        assert!(ingress.contains("webhook"), "{ingress}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use app_objects::{App, restricted};
 use mistletoe::{Value, json};
 
-use crate::{Inputs, LogFormat, PORT, Releases, files};
+use crate::{Inputs, LogFormat, PORT, Releases, WEBHOOK_PORT, files};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Compiled code, packages, and what is remembered of them; nothing that a Pod needs to find again.
@@ -66,12 +66,32 @@ fn lease_verbs(inputs: &Inputs) -> &'static [&'static str] {
     if inputs.sharding { &["get", "list", "create", "update", "delete"] } else { &["get", "create", "update"] }
 }
 
+/// The rights to the webhook's keys, which are in a Secret of its own, and to write what converts in ConfigMaps.
+fn conversion_rules(inputs: &Inputs) -> Vec<Value> {
+    let mut keys = rule("", "secrets", &["get", "list", "watch", "update"]);
+    keys["resourceNames"] = json!([format!("{}-webhook", inputs.name)]);
+    // The API server knows no names of what isn't there yet.
+    vec![rule("", "configmaps", &["create"]), keys, rule("", "secrets", &["create"])]
+}
+
+/// For probes and metrics, and for the API server if it converts.
+pub fn service(inputs: &Inputs) -> Value {
+    let mut service = app(inputs).service("http", PORT);
+    if inputs.conversion && let Some(ports) = service["spec"]["ports"].as_array_mut() {
+        ports.push(json!({ "name": "webhook", "port": 443, "targetPort": "webhook", "protocol": "TCP" }));
+    }
+    service
+}
+
 /// The rights to blueprints, their Events, the Leases, and the accounts of blueprints.
 pub fn role(inputs: &Inputs) -> Value {
     let mut rules = vec![
         rule("", "configmaps", &["list", "watch", "patch"]),
         rule("coordination.k8s.io", "leases", lease_verbs(inputs)),
     ];
+    if inputs.conversion {
+        rules.extend(conversion_rules(inputs));
+    }
     match inputs.releases {
         Releases::Own => rules.extend(release_rules(inputs)),
         Releases::None | Releases::All => {
@@ -209,13 +229,17 @@ fn container(inputs: &Inputs) -> Value {
     environment.extend(files::environment(inputs));
     let mut mounts = vec![json!({ "name": "home", "mountPath": HOME }), json!({ "name": "tmp", "mountPath": "/tmp" })];
     mounts.extend(files::mounts(inputs));
+    let mut ports = vec![json!({ "name": "http", "containerPort": PORT, "protocol": "TCP" })];
+    if inputs.conversion {
+        ports.push(json!({ "name": "webhook", "containerPort": WEBHOOK_PORT, "protocol": "TCP" }));
+    }
     json!({
         "name": "operator",
         "image": inputs.image,
         "command": ["mistletoe-operator"],
         "args": arguments(inputs),
         "env": environment,
-        "ports": [{ "name": "http", "containerPort": PORT, "protocol": "TCP" }],
+        "ports": ports,
         "readinessProbe": { "httpGet": { "path": "/readyz", "port": "http" }, "periodSeconds": 5 },
         "livenessProbe": { "httpGet": { "path": "/healthz", "port": "http" }, "periodSeconds": 10, "failureThreshold": 6 },
         "resources": { "requests": { "cpu": inputs.cpu, "memory": "128Mi" }, "limits": { "memory": memory } },
@@ -244,6 +268,10 @@ fn arguments(inputs: &Inputs) -> Vec<String> {
     arguments.extend(inputs.workers.iter().map(|number| format!("--workers={number}")));
     arguments.extend(memory_limit(inputs).map(|mib| format!("--limit-memory={mib}")));
     arguments.extend(inputs.limit_seconds.iter().map(|seconds| format!("--limit-time={seconds}s")));
+    if inputs.conversion {
+        arguments.push(format!("--webhook-listen=:{WEBHOOK_PORT}"));
+        arguments.push(format!("--webhook-service={}", inputs.name));
+    }
     if inputs.log_format == LogFormat::Json {
         arguments.push("--log-format=json".into());
     }
@@ -260,8 +288,12 @@ fn memory_limit(inputs: &Inputs) -> Option<u32> {
     inputs.limit_memory_mib.map(u32::from).or_else(|| (fits < GUEST_MIB).then_some(fits))
 }
 
-/// Anybody may read probes and metrics. It connects to the API server, whose address no policy can name.
+/// Anybody may read probes and metrics; nobody can name the API server, which asks the webhook. It connects to the API server, whose address no policy can name.
 pub fn network_policy(inputs: &Inputs) -> Value {
+    let mut ports = vec![json!({ "port": "http", "protocol": "TCP" })];
+    if inputs.conversion {
+        ports.push(json!({ "port": "webhook", "protocol": "TCP" }));
+    }
     json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -269,7 +301,7 @@ pub fn network_policy(inputs: &Inputs) -> Value {
         "spec": {
             "podSelector": { "matchLabels": app(inputs).selector() },
             "policyTypes": ["Ingress"],
-            "ingress": [{ "ports": [{ "port": "http", "protocol": "TCP" }] }],
+            "ingress": [{ "ports": ports }],
         },
     })
 }
