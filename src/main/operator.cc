@@ -34,6 +34,7 @@
 #include "main/line_log.h"
 #include "main/printing.h"
 #include "operator/controller.h"
+#include "operator/conversion_webhook.h"
 #include "operator/options.h"
 #include "operator/watched_namespaces.h"
 #include "registry/host_certificates.h"
@@ -134,6 +135,14 @@ Result<std::optional<mist::operator_::TraceOptions>> traces_of(const Options& op
   return traces;
 }
 
+mist::operator_::ConversionWebhook::Options webhook_options(const Options& options) {
+  mist::operator_::ConversionWebhook::Options webhook{
+      .listen = options.webhook_listen, .service = options.webhook_service, .url = options.webhook_url};
+  if (!options.webhook_certificate.empty())
+    webhook.given = {options.webhook_certificate, options.webhook_key, options.webhook_authority};
+  return webhook;
+}
+
 mist::Status run(const Options& options, const mist::Context& context, mist::Pulse& pulse, LineLog& log,
                  mist::Clock& clock, const mist::Path& program) {
   mist::HostFileSystem files;
@@ -224,6 +233,18 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   if (!options.releases.empty()) MIST_TRY_VOID(mist::config::check_places(paths));
   const mist::operator_::WatchedNamespaces namespaces(options.watch_namespaces);
   if (!namespaces.are_all()) log.info(fmt::format("working in {} only", namespaces.display()));
+  // Of every replica, also while it waits: the API server asks any of them.
+  std::optional<mist::operator_::ConversionWebhook> webhook;
+  if (!options.webhook_listen.empty()) {
+    webhook.emplace(mist::operator_::ConversionWebhook::Dependencies{.client = *client,
+                                                                     .renderer = renderer,
+                                                                     .files = files,
+                                                                     .clock = clock,
+                                                                     .random = random,
+                                                                     .events = log},
+                    webhook_options(options), client->default_namespace());
+    MIST_TRY_VOID(webhook->start(context));
+  }
   const auto work = [&](const mist::kube::Share& share, const mist::Context& ours) {
     const mist::releases::Controller::Scope scope{
         .namespaces = options.releases == "own"
@@ -245,6 +266,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
          .metrics = metrics,
          .traces = traced,
          .namespaces = namespaces,
+         .webhook = webhook ? &*webhook : nullptr,
          .workers = options.worker_count(),
          .share = share,
          .not_kept =

@@ -34,13 +34,14 @@ using ClientOf = std::function<Result<std::shared_ptr<kube::Client>>(const Accou
 
 struct Actor {
   Actor(std::shared_ptr<kube::Client> as, const std::string& ns, const WatchedNamespaces& namespaces,
-        Clock& clock, EventSink& events, const Observer::Wake& wake, std::mutex& asking, Crds::Role role)
+        Clock& clock, EventSink& events, const Observer::Wake& wake, std::mutex& asking, Crds::Role role,
+        ConversionWebhook* webhook)
       : held(std::move(as)),
         client(*held),
         notices(client, clock, events),
         observer(client, namespaces, clock, events, wake),
         sources(client, clock, events, wake),
-        crds({client, clock, events, role}, ns, wake),
+        crds({client, clock, events, role, webhook}, ns, wake),
         executor(client, clock, events, observer, notices, asking) {}
 
   const std::shared_ptr<kube::Client> held;
@@ -59,9 +60,10 @@ struct Actor {
 
 class Actors {
  public:
-  /// `ns`: of the blueprints. `asking`: whoever uses this has it. References outlive this.
+  /// `ns`: of the blueprints. `asking`: whoever uses this has it. `webhook`: null: there is none. References
+  /// outlive this.
   Actors(ClientOf client_of, std::string ns, WatchedNamespaces namespaces, Clock& clock, EventSink& events,
-         Observer::Wake wake, std::mutex& asking, Crds::Role role)
+         Observer::Wake wake, std::mutex& asking, Crds::Role role, ConversionWebhook* webhook = nullptr)
       : client_of_(std::move(client_of)),
         ns_(std::move(ns)),
         namespaces_(std::move(namespaces)),
@@ -69,7 +71,8 @@ class Actors {
         events_(events),
         wake_(std::move(wake)),
         asking_(asking),
-        role_(role) {}
+        role_(role),
+        webhook_(webhook) {}
 
   /// References stay good. Errors: of ClientOf.
   Result<Actor*> of(const Account& account) {
@@ -77,7 +80,7 @@ class Actors {
     MIST_TRY(std::shared_ptr<kube::Client> client, client_of_(account));
     return &actors_
                 .try_emplace(account, std::move(client), ns_, namespaces_, clock_, events_, wake_, asking_,
-                             role_)
+                             role_, webhook_)
                 .first->second;
   }
 
@@ -109,6 +112,7 @@ class Actors {
   const Observer::Wake wake_;
   std::mutex& asking_;
   const Crds::Role role_;
+  ConversionWebhook* const webhook_;
   std::map<Item, Account> accounts_;
   std::map<Account, Actor> actors_;
 };

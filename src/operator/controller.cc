@@ -39,7 +39,7 @@ class Controller::State {
         actors_(
             dependencies_.client_of, ns, dependencies_.namespaces, dependencies_.clock, dependencies_.events,
             [this](const Item& item) { queue_.add(item); }, mutex_,
-            dependencies_.share.is_first() ? Crds::Role::Writes : Crds::Role::Waits),
+            dependencies_.share.is_first() ? Crds::Role::Writes : Crds::Role::Waits, dependencies_.webhook),
         revisions_({dependencies_.client, dependencies_.renderer, dependencies_.clock, dependencies_.events,
                     notices_, actors_, dependencies_.default_account, dependencies_.share,
                     dependencies_.metrics, dependencies_.namespaces},
@@ -64,6 +64,7 @@ class Controller::State {
     MIST_TRY_VOID(revisions_.start(context));
     dependencies_.metrics.watch_queue(kQueue, [this] { return queue_.state(); });
     dependencies_.metrics.is_ready(true);
+    if (dependencies_.webhook != nullptr) dependencies_.webhook->watch([this] { revisions_.wake_all(); });
     {
       std::vector<std::jthread> workers;
       for (int i = 0; i < dependencies_.workers; ++i)
@@ -72,6 +73,7 @@ class Controller::State {
         });
       workers.emplace_back([this, &context] { evaluations_.run_slow(context); });
     }
+    if (dependencies_.webhook != nullptr) dependencies_.webhook->watch({});
     dependencies_.metrics.is_ready(false);
     dependencies_.metrics.watch_queue(kQueue, {});
     dependencies_.metrics.keeps_no_blueprints();

@@ -37,7 +37,8 @@ class Controller {
     Traces* traces = nullptr;  ///< none: nobody wants them
     /// Where instances and all that they own and read have to be.
     WatchedNamespaces namespaces = {};
-    int workers = 1;  ///< so many instances are written to at once
+    ConversionWebhook* webhook = nullptr;  ///< which answers already; null: there is none
+    int workers = 1;                       ///< so many instances are written to at once
     /// The share of instances that is kept. The first of several shares also sees to all that is there once:
     /// the CRDs, the reports on blueprints, and that these stay while they have instances.
     kube::Share share = kube::Share::all();

@@ -44,6 +44,16 @@ void set_digest(Value& crd) {
   crd["metadata"]["annotations"].set(kDigestAnnotation, crypto::sha256(crypto::as_bytes(spec)).str());
 }
 
+// The functions between the blueprint's versions; nullopt: its versions are alike.
+std::optional<Conversion> conversion_of(const std::string& blueprint, const blueprint::Blueprint& described,
+                                        const package::Files& files) {
+  if (!described.resource()->converts()) return std::nullopt;
+  Conversion found{blueprint, described.instances(), {}, files};
+  for (const blueprint::ResourceVersion& each : described.resource()->versions)
+    found.versions.push_back(each.name);
+  return found;
+}
+
 std::string name_in(const Value& object) { return std::string(object.string_at({"metadata", "name"})); }
 
 }  // namespace
@@ -52,13 +62,20 @@ Crds::Crds(Dependencies dependencies, std::string ns, Observer::Wake wake)
     : dependencies_(dependencies), ns_(std::move(ns)), wake_(std::move(wake)) {}
 
 Result<std::string> Crds::see_to(const std::string& blueprint, const blueprint::Blueprint& described,
-                                 Breaking breaking, const Context& context) {
+                                 const package::Files& files, Breaking breaking, const Context& context) {
   if (!described.resource()) {
     forget(blueprint);
     return std::string();
   }
   const blueprint::CustomResource& resource = *described.resource();
   Value wanted = blueprint::crd_of(described.instances(), resource);
+  const std::optional<Conversion> conversion = conversion_of(blueprint, described, files);
+  if (conversion && dependencies_.webhook == nullptr)
+    return error(ErrorKind::Invalid,
+                 "versions of {} are converted by functions, and this operator serves no conversion webhook",
+                 described.instances().kind)
+        .with_hint("start it with --webhook-listen, as the package does with conversion=true");
+  if (conversion) wanted["spec"].set("conversion", dependencies_.webhook->strategy(blueprint));
   if (resource.mode == CrdMode::Publish && dependencies_.role == Role::Writes)
     MIST_TRY_VOID(publish(blueprint, wanted, context));
   auto found = informer(blueprint, name_in(wanted), context);
@@ -71,9 +88,13 @@ Result<std::string> Crds::see_to(const std::string& blueprint, const blueprint::
         "give the account the right");
   MIST_TRY(kube::Informer* const crds, std::move(found));
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
-  return resource.mode == CrdMode::Manage
-             ? manage(blueprint, resource, std::move(wanted), breaking, watched_[blueprint], context)
-             : await(wanted, resource.standing, watched_[blueprint]);
+  if (resource.mode == CrdMode::Manage)
+    return manage(blueprint, resource, std::move(wanted), conversion, breaking, watched_[blueprint], context);
+  if (conversion && dependencies_.role == Role::Writes) {
+    const auto live = crds->get({"", name_in(wanted)});
+    MIST_TRY_VOID(dependencies_.webhook->publish(*conversion, live ? &*live : nullptr, context));
+  }
+  return await(wanted, resource.standing, watched_[blueprint]);
 }
 
 Result<kube::Informer*> Crds::informer(const std::string& blueprint, const std::string& crd,
@@ -115,7 +136,8 @@ Result<std::string> Crds::await_unseen(const std::string& blueprint, const bluep
 }
 
 Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::CustomResource& resource,
-                                 Value wanted, Breaking breaking, Watched& watched, const Context& context) {
+                                 Value wanted, const std::optional<Conversion>& conversion, Breaking breaking,
+                                 Watched& watched, const Context& context) {
   kube::Informer& crds = *watched.informer;
   const std::string name = name_in(wanted);
   wanted["metadata"]["annotations"].set(kBlueprintAnnotation, owner_of(blueprint));
@@ -133,6 +155,7 @@ Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::
   if (!live && dependencies_.role == Role::Waits)
     return fmt::format("another replica makes CustomResourceDefinition {}", name);
   if (!live) {
+    if (conversion) MIST_TRY_VOID(see_to_conversion(*conversion, wanted, nullptr, crds, context));
     MIST_TRY_VOID(write(blueprint, wanted, true, crds, context));
     return fmt::format("CustomResourceDefinition {} is being established", name);
   }
@@ -144,12 +167,30 @@ Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::
     return digest_in(*live) == digest_in(wanted)
                ? being_served(*live, name)
                : fmt::format("another replica changes CustomResourceDefinition {}", name);
+  if (conversion) MIST_TRY_VOID(see_to_conversion(*conversion, wanted, &*live, crds, context));
   if (!apply::differences(wanted, *live, kManager).empty()) {
     // It is the blueprint's: what others changed in it is restored.
     MIST_TRY_VOID(write(blueprint, wanted, false, crds, context));
     if (const auto written = crds.get({"", name})) return being_served(*written, name);
   }
   return being_served(*live, name);
+}
+
+// Before the CRD says so. From then on the server asks for the functions of all versions, and refuses every
+// request to the kind where nobody answers; so they aren't replaced for a CRD that it would refuse.
+Status Crds::see_to_conversion(const Conversion& conversion, const Value& wanted, const Value* live,
+                               const kube::Informer& crds, const Context& context) {
+  const Value* const before = live == nullptr ? nullptr : live->at_path({"spec", "conversion"});
+  const Value& after = *wanted.at_path({"spec", "conversion"});
+  if (live == nullptr || digest_in(*live) != digest_in(wanted)) {
+    auto tried = dependencies_.client.apply(
+        {crds.resource(), {}, name_in(wanted)}, wanted,
+        {.field_manager = std::string(kManager), .force = true, .dry_run = kube::DryRun::Server}, context);
+    if (!tried.ok()) return std::move(tried).error().with_frame("while the CRD was tried");
+  }
+  MIST_TRY_VOID(dependencies_.webhook->publish(conversion, live, context));
+  return before != nullptr && *before == after ? Status()
+                                               : dependencies_.webhook->check_answers(conversion, context);
 }
 
 Status Crds::may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
@@ -202,6 +243,14 @@ Result<std::string> Crds::await(const Value& wanted, blueprint::Standing standin
   if (apimachinery::is_terminating(*live))
     return fmt::format("CustomResourceDefinition {} is being deleted", name);
   watched.tolerated.clear();
+  if (wanted.at_path({"spec", "conversion"}) != nullptr &&
+      live->string_at({"spec", "conversion", "strategy"}) != "Webhook")
+    return error(ErrorKind::Invalid,
+                 "CustomResourceDefinition {} has no conversion webhook, and the versions of the blueprint "
+                 "need one",
+                 name)
+        .with_hint(fmt::format("set spec.conversion of the CRD to {}",
+                               encoding::to_json(*wanted.at_path({"spec", "conversion"}))));
   const std::vector<std::string> apart = standing == blueprint::Standing::InForce
                                              ? blueprint::misfits_in_force(*live, wanted, watched.tolerated)
                                              : blueprint::misfits(*live, wanted);

@@ -12,6 +12,7 @@
 #include "base/event.h"
 #include "blueprint/blueprint.h"
 #include "kube/informer.h"
+#include "operator/conversion_webhook.h"
 #include "operator/observer.h"
 
 namespace mist::operator_ {
@@ -30,6 +31,7 @@ class Crds {
     Clock& clock;
     EventSink& events;
     Role role = Role::Writes;
+    ConversionWebhook* webhook = nullptr;  ///< null: this operator has none
   };
   /// `ns`: of the blueprints. `wake`: a blueprint's CRD changed.
   Crds(Dependencies dependencies, std::string ns, Observer::Wake wake);
@@ -40,12 +42,12 @@ class Crds {
     Restored,  ///< what is in force is only restored
   };
   /// Empty: the CRD is there, fits, and is served, or the blueprint leaves it to others. Else what is waited
-  /// for; the blueprint is woken then. Errors: Invalid, with all reasons: another revision of the blueprint
-  /// or of the CRD is needed. Forbidden: the account may not see the CRD that the operator is to apply.
-  /// NotFound: the account may not see CRDs, and the server doesn't serve the kind yet, which nobody tells
-  /// when it does. Others: of requests.
+  /// for; the blueprint is woken then. `files`: of the blueprint. Errors: Invalid, with all reasons: another
+  /// revision of the blueprint or of the CRD is needed. Forbidden: the account may not see the CRD that the
+  /// operator is to apply. NotFound: the account may not see CRDs, and the server doesn't serve the kind yet,
+  /// or the conversion webhook doesn't answer, which nobody tells when it does. Others: of requests.
   Result<std::string> see_to(const std::string& blueprint, const blueprint::Blueprint& described,
-                             Breaking breaking, const Context& context);
+                             const package::Files& files, Breaking breaking, const Context& context);
   /// Whether it is known whether the blueprint's CRD is there.
   bool has_seen(const std::string& blueprint) const {
     const auto watched = watched_.find(blueprint);
@@ -70,7 +72,10 @@ class Crds {
   Result<std::string> await_unseen(const std::string& blueprint, const blueprint::Blueprint& described,
                                    const std::string& crd, const Error& refusal, const Context& context);
   Result<std::string> manage(const std::string& blueprint, const blueprint::CustomResource& resource,
-                             Value wanted, Breaking breaking, Watched& watched, const Context& context);
+                             Value wanted, const std::optional<Conversion>& conversion, Breaking breaking,
+                             Watched& watched, const Context& context);
+  Status see_to_conversion(const Conversion& conversion, const Value& wanted, const Value* live,
+                           const kube::Informer& crds, const Context& context);
   Result<std::string> await(const Value& wanted, blueprint::Standing standing, Watched& watched) const;
   Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
   Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,

@@ -44,6 +44,15 @@ blueprints, docs/release-resource.md the custom resource Release.
                       of these only those with matching labels (team=a,env!=dev)
   --release-workers N look at that many Releases at once, of one namespace a quarter (16)
   --workers N         write to that many instances of blueprints at once (8)
+  --webhook-listen ADDRESS
+                      convert objects between the versions of blueprints' kinds there, for the API server: :9443
+  --webhook-service NAME
+                      the Service of the operator's namespace that leads there, with port 443 (mistletoe-operator)
+  --webhook-url URL   in place of a Service: https://10.0.0.1:9443
+  --webhook-cert FILE, --webhook-key FILE
+                      the webhook's certificate and key, in PEM, read again when they change; without them the
+                      operator makes a certificate and keeps it in the Secret SERVICE-webhook
+  --webhook-ca FILE   whom the API server trusts for that certificate; without it, its own authorities
   --limit-memory MIB  memory that evaluating a blueprint or rendering a package may use, as in mistctl (512; a
                       package that is a module 256)
   --limit-time TIME   processor time that one of these may use, as in mistctl (60s; a module 10s)
@@ -73,6 +82,12 @@ constexpr TextOption kTexts[] = {
     {"--limit-memory", "limitMemory", &Options::memory_limit},
     {"--limit-time", "limitTime", &Options::time_limit},
     {"--log-format", "logFormat", &Options::log_format},
+    {"--webhook-listen", "webhookListen", &Options::webhook_listen},
+    {"--webhook-service", "webhookService", &Options::webhook_service},
+    {"--webhook-url", "webhookUrl", &Options::webhook_url},
+    {"--webhook-cert", "webhookCert", &Options::webhook_certificate},
+    {"--webhook-key", "webhookKey", &Options::webhook_key},
+    {"--webhook-ca", "webhookCa", &Options::webhook_authority},
 };
 
 // May be given several times; lists in a file.
@@ -134,6 +149,38 @@ std::optional<Duration> term_in(const std::string& text) {
   return *term;
 }
 
+// "https://host:9443", and nothing after it.
+bool is_webhook_url(std::string_view url) {
+  constexpr std::string_view kScheme = "https://";
+  if (!url.starts_with(kScheme)) return false;
+  url.remove_prefix(kScheme.size());
+  const bool is_plain = std::ranges::all_of(url, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == ':' || c == '[' ||
+           c == ']';
+  });
+  return is_plain && !url.empty() && !url.starts_with(':');
+}
+
+Status check_webhook(const Options& options) {
+  for (const auto& [flag, text] : {std::pair("--webhook-url", options.webhook_url),
+                                   std::pair("--webhook-cert", options.webhook_certificate),
+                                   std::pair("--webhook-key", options.webhook_key),
+                                   std::pair("--webhook-ca", options.webhook_authority)})
+    if (!text.empty() && options.webhook_listen.empty())
+      return error(ErrorKind::Usage, "{} needs --webhook-listen", flag);
+  if (options.webhook_certificate.empty() != options.webhook_key.empty())
+    return error(ErrorKind::Usage, "--webhook-cert and --webhook-key need each other");
+  if (!options.webhook_authority.empty() && options.webhook_certificate.empty())
+    return error(ErrorKind::Usage, "--webhook-ca needs --webhook-cert");
+  if (!options.webhook_url.empty() && !is_webhook_url(options.webhook_url))
+    return error(ErrorKind::Usage, "--webhook-url {} is not https:// with a host, and perhaps a port",
+                 escape_controls(options.webhook_url));
+  if (!is_dns1123_label(options.webhook_service))
+    return error(ErrorKind::Usage, "--webhook-service {} is not the name of a Service",
+                 escape_controls(options.webhook_service));
+  return {};
+}
+
 Status check(const Options& options) {
   const auto wrong = [](std::string_view flag, const std::string& value, std::string_view what) {
     return error(ErrorKind::Usage, "{} {} is {}", flag, escape_controls(value), what);
@@ -156,6 +203,7 @@ Status check(const Options& options) {
     return wrong("--releases", options.releases, "neither own nor all");
   if (options.log_format != "text" && options.log_format != "json")
     return wrong("--log-format", options.log_format, "neither text nor json");
+  MIST_TRY_VOID(check_webhook(options));
   for (const std::string& ns : options.watch_namespaces)
     if (!is_dns1123_label(ns)) return wrong("--watch-namespace", ns, "not the name of a namespace");
   if (!options.default_account.empty() && !is_dns1123_subdomain(options.default_account))

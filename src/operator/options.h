@@ -19,7 +19,9 @@ struct Options {
   std::string releases, release_selector;
   std::string lease_duration = "15s", release_workers = "16", workers = "8", log_format = "text";
   std::vector<std::string> watch_namespaces;  ///< empty: all
-  std::string memory_limit, time_limit;       ///< empty: the usual ones of engines and packages
+  std::string webhook_listen, webhook_service = "mistletoe-operator", webhook_url;
+  std::string webhook_certificate, webhook_key, webhook_authority;
+  std::string memory_limit, time_limit;  ///< empty: the usual ones of engines and packages
   bool elect = false, sharding = false, verbose = false, version = false, help = false, crds = false;
 
   // Of texts that parse_options() has looked at.

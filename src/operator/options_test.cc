@@ -68,6 +68,25 @@ TEST_F(OperatorOptions, NamespacesAreNamedOneByOneAndTheCommandLineReplacesThose
               HasSubstr("watchNamespaces is not a list of texts"));
 }
 
+TEST_F(OperatorOptions, OfTheWebhookGoTogether) {
+  const auto options =
+      parse({"--webhook-listen=:9443", "--webhook-cert", "tls.crt", "--webhook-key", "tls.key"});
+  ASSERT_TRUE(options.ok()) << options.error().to_line();
+  EXPECT_EQ(options->webhook_listen, ":9443");
+  EXPECT_EQ(options->webhook_service, "mistletoe-operator");
+  EXPECT_EQ(parse({config("webhookListen: ':1'\nwebhookUrl: https://[::1]:9443\n")})->webhook_url,
+            "https://[::1]:9443");
+  EXPECT_EQ(refusal({"--webhook-url=https://a"}), "--webhook-url needs --webhook-listen");
+  EXPECT_EQ(refusal({"--webhook-listen=:1", "--webhook-cert=a"}),
+            "--webhook-cert and --webhook-key need each other");
+  EXPECT_EQ(refusal({"--webhook-listen=:1", "--webhook-ca=a"}), "--webhook-ca needs --webhook-cert");
+  for (const char* url : {"http://a", "https://", "https://a/b", "https://u@a", "https://:1"})
+    EXPECT_THAT(refusal({"--webhook-listen=:1", "--webhook-url", url}),
+                HasSubstr("is not https:// with a host"))
+        << url;
+  EXPECT_THAT(refusal({"--webhook-service=A_b"}), HasSubstr("is not the name of a Service"));
+}
+
 TEST_F(OperatorOptions, AFileThatIsWrongNamesItsLine) {
   EXPECT_THAT(refusal({config("leaderElekt: true\n")}),
               ::testing::AllOf(HasSubstr("operator.yaml:3"), HasSubstr("there is no \"leaderElekt\"")));

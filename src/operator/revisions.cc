@@ -304,7 +304,7 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
                   kept, context);
   }
   const bool may_break = map->string_at({"metadata", "annotations", kBreakingAnnotation}) == "true";
-  auto waits_for = actor->crds.see_to(name, described,
+  auto waits_for = actor->crds.see_to(name, described, files,
                                       may_break ? Crds::Breaking::Allowed : Crds::Breaking::Refused, context);
   if (!waits_for.ok()) {
     if (waits_for.error().kind == ErrorKind::Forbidden)
@@ -381,9 +381,10 @@ bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Contex
 
 // Somebody may have changed or deleted the CRD of the revision in force.
 Status Revisions::restore_crd(const std::string& name, const Loaded& loaded, const Context& context) {
-  if (!loaded.blueprint || loaded.rejected) return {};
+  if (!loaded.blueprint || loaded.rejected || !loaded.files) return {};
   MIST_TRY(Actor* const actor, dependencies_.actors.of(loaded.account));
-  auto waits_for = actor->crds.see_to(name, *loaded.blueprint, Crds::Breaking::Restored, context);
+  auto waits_for =
+      actor->crds.see_to(name, *loaded.blueprint, *loaded.files, Crds::Breaking::Restored, context);
   if (waits_for.ok()) return {};
   if (waits_for.error().kind != ErrorKind::Invalid) return std::move(waits_for).error();
   dependencies_.events.warn(fmt::format("blueprint {}: {}", name, waits_for.error().to_line()),
@@ -460,6 +461,10 @@ std::optional<std::string> Revisions::keeper_beside(const std::string& name, con
   for (const auto& [other, unlabelled] : unlabelled_)
     if (is_first(other, unlabelled.map)) return other;
   return std::nullopt;
+}
+
+void Revisions::wake_all() const {
+  for (const kube::Informer::Key& key : config_maps_->keys()) wake_({key.second});
 }
 
 // The obstacle may be gone.

@@ -71,6 +71,8 @@ class Revisions {
   /// The blueprint changed, or its last try failed for no fault of its own. It is evaluated without the lock.
   /// Errors: it is to be tried again; so is a status that could not be written.
   Status load(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
+  /// All blueprints are to be looked at. After start(); any thread.
+  void wake_all() const;
   /// Whether the watch shows a blueprint of that name, or one that lost its label is remembered.
   bool has(const std::string& name) const { return map_of(name).has_value(); }
   Loaded& of(const std::string& name) { return blueprints_[name]; }

@@ -37,6 +37,12 @@ std::string crd_comments(const blueprint::CustomResource& resource) {
   };
   say("the operator checks what no CRD can ask:", resource.unsaid);
   say("the CRD asks what the contract does not:", resource.beyond);
+  if (resource.converts())
+    text +=
+        "# spec.conversion is missing: versions are converted by the operator's webhook. The operator writes "
+        "it with\n"
+        "# 'manage, has it in the CRD that it publishes with 'publish, and says with 'await what it has to "
+        "be.\n";
   return text;
 }
 
