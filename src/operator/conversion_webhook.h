@@ -1,7 +1,7 @@
 #pragma once
 // The operator's conversion webhook: it answers POST /convert/BLUEPRINT by TLS, in every replica, whichever
-// of them leads, and knows what a CRD has to say so that the API server finds and trusts it. Whoever reaches
-// it may ask: an answer is a function of the question and of the blueprint's functions. Any thread.
+// of them leads, and knows what a CRD has to say so that the API server finds and trusts it. Anybody who
+// reaches it may ask: an answer is a function of the question and of the blueprint's functions. Any thread.
 
 #include <functional>
 #include <memory>
@@ -43,7 +43,7 @@ class ConversionWebhook {
   /// Where it listens.
   std::string address() const { return server_->address(); }
 
-  /// What is written to spec.conversion of the CRD of a blueprint.
+  /// The value of spec.conversion in the CRD of a blueprint.
   Value strategy(const std::string& blueprint) const;
   /// As Conversions::publish().
   Status publish(const Conversion& conversion, const Value* crd, const Context& context) {

@@ -1,4 +1,4 @@
-// What doesn't need the engine that evaluates functions; tests/e2e/test_blueprint_conversion.py has the rest.
+// The part that needs no engine for functions; tests/e2e/test_blueprint_conversion.py has the rest.
 
 #include "operator/conversion_webhook.h"
 

@@ -56,7 +56,7 @@ bool is_owned_by(const Value& map, const Value& crd) {
          });
 }
 
-// Whatever the value is that a function was given, it is in none of the words.
+// The value that a function was given is in none of the words.
 Error with_place(Error failure, const ConversionReview& review, const Value& object) {
   const std::string_view ns = object.string_at({"metadata", "namespace"});
   failure.message = fmt::format("{} {}{}{} can't be converted from version {} to {}: {}",

@@ -23,7 +23,7 @@ namespace mist::operator_ {
 /// Of ConfigMaps: they hold such functions.
 inline constexpr std::string_view kConversionLabel = "mistletoe.dev/conversion";
 
-/// What a CRD's versions are converted by.
+/// The functions by which versions of a CRD are converted.
 struct Conversion {
   std::string blueprint;  ///< its name
   apimachinery::GroupVersionKind hub;

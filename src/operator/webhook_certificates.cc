@@ -109,7 +109,7 @@ Status WebhookCertificates::adopt(const std::string& certificate, const SecretSt
   {
     const std::lock_guard lock(mutex_);
     if (certificate_ == certificate && authorities_ == authorities) return {};
-    // Whoever renews files writes one after the other: until they belong together, the ones before are used.
+    // Renewed files are written one after the other: until they belong together, the ones before are used.
     MIST_TRY(auto tls, http::ServerTls::of(certificate, key));
     tls_.set(std::move(tls));
     tells = !certificate_.empty() && authorities_ != authorities;

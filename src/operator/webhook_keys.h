@@ -36,7 +36,7 @@ std::optional<WebhookKeys> keys_in(const Value& secret);
 /// Of a Secret that holds them.
 Value data_of(const WebhookKeys& keys);
 
-/// What is to be used from `now` on in place of `held`, where two thirds of a certificate's life are over, or
+/// The keys from `now` on in place of `held`, where two thirds of a certificate's life are over, or
 /// it isn't for all of `names` (crypto::is_server_name). nullopt: `held` stays.
 std::optional<WebhookKeys> renewed(const std::optional<WebhookKeys>& held,
                                    const std::vector<std::string>& names, WallTime now, Random& random);

@@ -26,7 +26,7 @@ class WebhookKeysTest : public ::testing::Test {
       }
     }
   }
-  // What a client that knows `bundle` sees of the server.
+  // Whether a client that knows `bundle` trusts the server.
   bool is_trusted_by(const std::string& bundle) const {
     for (std::size_t at = bundle.find("-----BEGIN"); at != std::string::npos;
          at = bundle.find("-----BEGIN", at + 1))
