@@ -186,11 +186,12 @@ Markup removal_section(const FormState& form, const AccountView& view) {
 Markup sessions_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Session& each : view.sessions)
-    rows +=
-        markup("<tr><th scope=\"row\">{}{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-               each.agent.empty() ? "Unknown" : each.agent.substr(0, kShownAgent),
-               each.id == view.session ? markup(" <span class=\"state passed\">this one</span>") : Markup(),
-               each.peer, format_time(each.began), format_time(each.used));
+    rows += markup(
+        "<tr><th scope=\"row\">{}{}</th><td>{}</td><td class=\"unbroken\">{}</td><td "
+        "class=\"unbroken\">{}</td></tr>\n",
+        each.agent.empty() ? "Unknown" : each.agent.substr(0, kShownAgent),
+        each.id == view.session ? markup(" <span class=\"state passed\">this one</span>") : Markup(),
+        each.peer, format_time(each.began), format_time(each.used));
   return markup(
       "<h2 id=\"sessions\">Sessions</h2>\n{}{}{}",
       wide("sessions",
@@ -209,7 +210,8 @@ Markup tokens_table(const FormState& form, const std::vector<TokenFacts>& tokens
   Markup rows;
   for (const TokenFacts& each : tokens)
     rows += markup(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"unbroken\">{}</td><td "
+        "class=\"unbroken\">{}</td><td class=\"unbroken\">{}</td><td>{}</td></tr>\n",
         each.label.empty() ? "Without a label" : each.label, each.scopes.empty() ? "read" : each.scopes,
         date(each.created), date(each.used), date(each.expires),
         button_form("/account/tokens/revoke", form.token, hidden_field("id", std::to_string(each.id)),
@@ -455,7 +457,8 @@ std::string reviews_page(const PageFrame& frame, const Slice<ReviewedVersion>& r
   Markup rows;
   for (const auto& [version, owner] : reviews.items)
     rows += markup(
-        "<tr><th scope=\"row\"><a href=\"{}/{}\">{} {}</a></th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        "<tr><th scope=\"row\"><a href=\"{}/{}\">{} {}</a></th><td>{}</td><td>{}</td><td "
+        "class=\"unbroken\">{}</td></tr>\n",
         package_path(version.package), http::escape_segment(version.version), version.package,
         version.version, owner, to_string(version.state), format_time(version.created).substr(0, 10));
   Markup content = markup(

@@ -72,7 +72,7 @@ std::string audit_page(const PageFrame& frame, const AuditFilter& filter, const 
       text_field({.name = "subject", .label = "Of", .value = filter.subject, .required = false}));
   Markup rows;
   for (const AuditEntry& each : entries.items)
-    rows += markup("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+    rows += markup("<tr><td class=\"unbroken\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                    format_time(each.when), each.who, each.what, each.subject, each.peer);
   content +=
       rows.empty()

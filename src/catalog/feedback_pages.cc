@@ -95,7 +95,8 @@ Markup ratings_section(const FeedbackView& view) {
   Markup choices;
   for (int stars = 1; stars <= kMostStars; ++stars)
     choices += markup(
-        "<label class=\"box\"><input type=\"radio\" name=\"stars\" value=\"{0}\" required{1}> {2}</label> ",
+        "<label class=\"box unbroken\"><input type=\"radio\" name=\"stars\" value=\"{0}\" required{1}> "
+        "{2}</label> ",
         stars, stars == view.own_rating ? markup(" checked") : Markup(),
         plural(static_cast<std::size_t>(stars), "star"));
   const Markup package = hidden_field("package", view.package);
@@ -145,8 +146,10 @@ Markup report_row(const std::string& token, const AbuseReport& report) {
                          hidden_field("package", report.package), "why", "Why it is hidden, for everybody");
   forms += reason_form("/admin/reports/close", token, "Close the report", report.id, id, "decision",
                        "Your decision, for the audit log");
-  return markup("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}{}</td></tr>\n", report.by,
-                format_time(report.created).substr(0, 10), about, text_block(report.reason), forms);
+  return markup(
+      "<tr><th scope=\"row\">{}</th><td class=\"unbroken\">{}</td><td "
+      "class=\"whole\">{}</td><td>{}{}</td></tr>\n",
+      report.by, format_time(report.created).substr(0, 10), about, text_block(report.reason), forms);
 }
 
 }  // namespace
@@ -186,7 +189,8 @@ std::string reports_page(const PageFrame& frame, const std::string& form_token,
   content += rows.empty()
                  ? markup("<p>None is open.</p>\n")
                  : wide("reports",
-                        markup("<table><thead><tr><th scope=\"col\">By</th><th scope=\"col\">Time</th><th "
+                        markup("<table class=\"stacked\"><thead><tr><th scope=\"col\">By</th><th "
+                               "scope=\"col\">Time</th><th "
                                "scope=\"col\">About</th><th scope=\"col\">What is wrong</th></tr></thead>\n"
                                "<tbody>{}</tbody></table>",
                                rows));

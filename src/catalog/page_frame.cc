@@ -51,15 +51,16 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
 :not(pre) > code { background: var(--box); padding: .1em .3em; border-radius: .25rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 .wide { overflow-x: auto; }
-.wide th, .wide td { min-width: 6.5rem; }
-.stacked th, .stacked td { overflow-wrap: anywhere; }
+.wide th, .wide td { min-width: 6.5rem; overflow-wrap: anywhere; }
+.unbroken { white-space: nowrap; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 td ul { margin: .3rem 0 0; padding-left: 1.2rem; }
 @media (max-width: 40rem) {
   .stacked tr { display: flex; flex-wrap: wrap; gap: 0 .6rem; padding: .4rem 0; border-bottom: 1px solid var(--line); }
   .stacked th, .stacked td { min-width: 0; padding: 0; border: 0; }
-  .stacked td:last-child { flex: 1 1 100%; }
+  .stacked td:last-child, .stacked .whole { flex: 1 1 100%; }
+  .stacked thead { position: absolute; left: -100rem; }
 }
 ul.plain { list-style: none; padding: 0; margin: 0; }
 ul.plain > li { padding: .75rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
@@ -69,6 +70,7 @@ ul.plain p { margin: .15rem 0 0; color: var(--soft); }
 .columns h2:first-child { margin-top: 1rem; }
 @media (max-width: 55rem) { .columns { grid-template-columns: minmax(0, 1fr); } }
 aside .wide th, aside .wide td { min-width: 0; padding-right: .6rem; }
+aside .wide th { width: 100%; }
 aside .wide td:last-child { white-space: nowrap; padding-right: 0; font-size: .9rem; }
 dl { margin: 0; }
 dt { font-weight: 600; margin-top: .8rem; }
@@ -82,7 +84,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
 details { margin: .3rem 0; }
 summary { cursor: pointer; padding: .25rem 0; }
-summary .time { color: var(--soft); font-size: .9rem; }
+summary .time { color: var(--soft); font-size: .9rem; white-space: nowrap; }
 blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--line); color: var(--soft); }
 .facets { display: grid; grid-template-columns: 13rem minmax(0, 1fr); gap: 0 2rem; }
 .facets h2 { font-size: 1rem; margin: 1rem 0 .2rem; }
@@ -99,6 +101,7 @@ blockquote { margin: 1rem 0; padding: 0 1rem; border-left: .25rem solid var(--li
 .field { margin: 0 0 1rem; }
 .field p { margin: .15rem 0 0; color: var(--soft); font-size: .92rem; overflow-wrap: anywhere; }
 .field label { display: block; font-weight: 600; overflow-wrap: anywhere; }
+.field label .soft { font-weight: 400; }
 .field label code, .field b code { background: none; padding: 0; }
 .field input, .field select, .field textarea { width: 100%; font: inherit; padding: .4rem .6rem;
   color: var(--front); background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
@@ -114,7 +117,8 @@ form[data-passkey] { margin-top: 1rem; }
 .beside form { margin-bottom: 1rem; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 #rendered-output pre { max-height: 40rem; overflow: auto; }
-.wide + form { margin-top: 1rem; }
+.wide + form, form + .wide { margin-top: 1rem; }
+form + form, form + details { margin-top: .6rem; }
 li > .by { color: var(--front); }
 .plain-text { white-space: pre-line; overflow-wrap: anywhere; }
 ul.plain .plain-text { color: var(--front); }
