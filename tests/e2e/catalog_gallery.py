@@ -176,7 +176,7 @@ def gallery(t):
         **manifests(config_map("a"), pod_test("smoke", "fail", log=f"no answer from {LONG}\n{HOSTILE}"))}})
     publish(t, catalog, token, "hostile", {"1.0.0": {
         **k3("hostile", "1.0.0", description=f"{LONG} {HOSTILE} \u202eback\u202c", home="javascript:alert(1)",
-             maintainers=[HOSTILE, LONG], dependencies=[{"name": "x", "version": "*"}]),
+             maintainers=[HOSTILE, LONG[:200]], dependencies=[{"name": "x", "version": "*"}]),
         **manifests(config_map("a-" + "b" * 200, {LONG: HOSTILE})), "README.md": f"# {HOSTILE}\n\n{LONG}\n\n[{HOSTILE}](javascript:alert(1))\n"}})
     for name, version in (("web", "1.0.0"), ("web", "1.1.0"), ("web", "1.2.0-rc.1"), ("forms", "1.0.0"), ("shop", "1.0.0"), ("shop", "1.1.0"),
                           ("base", "1.0.0"), ("greeter", "1.0.0"), ("plain", "1.0.0"), ("unready", "1.0.0"), ("hostile", "1.0.0")):
