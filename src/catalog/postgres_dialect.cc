@@ -15,7 +15,7 @@ namespace {
 // compared byte by byte, as there. Words are found without their marks (é as e), as FTS5 does; what separates
 // them is blanked, so that PostgreSQL's parser finds no addresses and numbers in them. A document is cut
 // before it is larger than a tsvector may be.
-constexpr std::array<std::string_view, 7> kTables{R"(
+constexpr std::array<std::string_view, 8> kTables{R"(
 CREATE TABLE settings (name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE counters (name TEXT COLLATE "C" PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -274,6 +274,18 @@ CREATE TABLE installs (
   day BIGINT NOT NULL,
   count BIGINT NOT NULL,
   PRIMARY KEY (version, day));
+)",
+                                                  R"(
+CREATE TABLE tasks (
+  job BIGINT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+  token TEXT COLLATE "C" NOT NULL UNIQUE,
+  request TEXT COLLATE "C" NOT NULL,
+  ended BIGINT NOT NULL DEFAULT 0);
+CREATE TABLE task_pieces (
+  job BIGINT NOT NULL REFERENCES tasks (job) ON DELETE CASCADE,
+  number BIGINT NOT NULL,
+  text TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (job, number));
 )"};
 
 // Quoted, so that no word is an operator. No word of a document is longer than that.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "catalog/sign_in.h"
+#include "catalog/task_answers.h"
 #include "catalog/web_answers.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -129,6 +130,8 @@ WebAnswer Site::route(const WebRequest& request) {
   const bool is_api = request.path.starts_with(kApi);
   if (const int seconds = reads_.wait_for(client_of(peer)); seconds > 0)
     return is_api ? too_often(seconds) : too_often_page(seconds);
+  if (dependencies_.tasks != nullptr && is_task_path(request.path))
+    return answer_task({*dependencies_.tasks, dependencies_.blobs, dependencies_.events}, request);
   if (is_api) return api(request, peer);
   return page(request, peer);
 }

@@ -24,6 +24,7 @@
 #include "catalog/rate_limit.h"
 #include "catalog/shared_bytes.h"
 #include "catalog/store.h"
+#include "catalog/task_store.h"
 #include "catalog/token.h"
 #include "catalog/version_changes.h"
 #include "catalog/web_answers.h"
@@ -58,6 +59,7 @@ class Site {
     Previews* previews = nullptr;        ///< null: there are none
     OidcClient* oidc = nullptr;          ///< null: no issuer
     PasskeyStore* passkeys = nullptr;    ///< null: accounts have none
+    TaskStore* tasks = nullptr;          ///< null: no Pod tests for this catalog
   };
   Site(Dependencies dependencies, SiteOptions options);
 

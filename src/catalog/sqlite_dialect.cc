@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer (SqlStore::place_for).
-constexpr std::array<std::string_view, 18> kSchema{R"(
+constexpr std::array<std::string_view, 19> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -280,6 +280,18 @@ CREATE TABLE installs (
   day INTEGER NOT NULL,
   count INTEGER NOT NULL,
   PRIMARY KEY (version, day)) STRICT, WITHOUT ROWID;
+)",
+                                                   R"(
+CREATE TABLE tasks (
+  job INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+  token TEXT NOT NULL UNIQUE,
+  request TEXT NOT NULL,
+  ended INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE task_pieces (
+  job INTEGER NOT NULL REFERENCES tasks (job) ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (job, number)) STRICT, WITHOUT ROWID;
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

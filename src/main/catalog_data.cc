@@ -10,6 +10,7 @@
 #include "catalog/sql_feedback_store.h"
 #include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
+#include "catalog/sql_task_store.h"
 #include "config/paths.h"
 
 namespace mist {
@@ -92,6 +93,7 @@ Result<CatalogData> open_data(const DataPlace& place, Machine& machine) {
   data.accounts = catalog::account_store_in(connections, machine.clock, machine.random, {}, &machine.log);
   data.feedback = catalog::feedback_store_in(connections, machine.clock);
   data.passkeys = catalog::passkey_store_in(connections, machine.clock, machine.random);
+  data.tasks = catalog::task_store_in(connections);
   return data;
 }
 

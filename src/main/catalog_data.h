@@ -15,6 +15,7 @@
 #include "catalog/feedback_store.h"
 #include "catalog/passkey_store.h"
 #include "catalog/store.h"
+#include "catalog/task_store.h"
 #include "main/catalog_line.h"
 #include "main/catalog_machine.h"
 #include "postgres/url.h"
@@ -42,6 +43,7 @@ struct CatalogData {
   std::unique_ptr<catalog::AccountStore> accounts;
   std::unique_ptr<catalog::FeedbackStore> feedback;
   std::unique_ptr<catalog::PasskeyStore> passkeys;
+  std::unique_ptr<catalog::TaskStore> tasks;
   std::unique_ptr<catalog::Blobs> blobs;
 };
 

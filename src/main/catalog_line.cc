@@ -42,7 +42,8 @@ All commands:
 
 serve:
   --listen ADDRESS           default 127.0.0.1:8080
-  --url URL                  how others reach it: in commands on pages, webhooks and badges; default http://ADDRESS
+  --url URL                  how others reach it: in commands on pages, webhooks and badges; default http://ADDRESS.
+                             worker: how the Pods of --jobs-kubeconfig reach it
   --behind-proxy             the address of a client is the last one in X-Forwarded-For
   --reads-per-second N       of one client on average (200); 0: no limit
   --poll-interval TIME       between looks at a repository (10m)
@@ -65,9 +66,15 @@ serve and worker:
                              kubeconfig, and takes it away when its standard input ends
   --isolation WHICH          bubblewrap (default): each test runs in namespaces of its own, with limits; none: in this process
   --workers N                how many tests at once in this process (1)
+  --jobs-kubeconfig FILE     of a cluster on which each test runs as a Kubernetes Job, in place of this machine; needs --url,
+                             --kubeconfig, and
+  --jobs-image IMAGE         which has this version of mistletoe-catalog
+  --jobs-namespace NAME      of the Jobs; that of the kubeconfig
+  --jobs-at-once N           how many Jobs at once, in place of --workers (10)
   --lease TIME               after which a silent worker's test is another's (30s)
   --timeout TIME             of each wait of a test (5m)
   --once                     worker: until the queue is empty
+  --task DIRECTORY           worker, in the Pod of such a Job: tests what the Secret there names, and tells the catalog
 )";
 
 struct Flag {
@@ -81,7 +88,7 @@ constexpr std::array kFlags{
     Flag{"--database-url-file", true, ""},
     Flag{"--verbose", false, ""},
     Flag{"--listen", true, "serve"},
-    Flag{"--url", true, "serve"},
+    Flag{"--url", true, "serve worker"},
     Flag{"--behind-proxy", false, "serve"},
     Flag{"--reads-per-second", true, "serve"},
     Flag{"--poll-interval", true, "serve"},
@@ -95,7 +102,12 @@ constexpr std::array kFlags{
     Flag{"--workers", true, "serve worker"},
     Flag{"--lease", true, "serve worker"},
     Flag{"--timeout", true, "serve worker"},
+    Flag{"--jobs-kubeconfig", true, "serve worker"},
+    Flag{"--jobs-image", true, "serve worker"},
+    Flag{"--jobs-namespace", true, "serve worker"},
+    Flag{"--jobs-at-once", true, "serve worker"},
     Flag{"--once", false, "worker"},
+    Flag{"--task", true, "worker"},
     Flag{"--registration", true, "serve"},
     Flag{"--review", true, "serve"},
     Flag{"--name-server", true, "serve"},

@@ -78,7 +78,7 @@ Result<ServeOptions> options_asked(const CommandLine& line) {
   MIST_TRY(asked.polls, line.number("--polls", "4", 64));
   if (asked.polls == 0) return error(ErrorKind::Usage, "--polls 0 would look at no repository");
   MIST_TRY(asked.lease, line.duration("--lease", "30s"));
-  MIST_TRY(asked.workers, line.number("--workers", "1", 64));
+  MIST_TRY(asked.workers, tests_at_once(line));
   MIST_TRY(asked.reads_per_second, line.number("--reads-per-second", "200", 1'000'000));
   asked.listen = line.text("--listen", "127.0.0.1:8080");
   asked.url = line.text("--url", "http://" + asked.listen);
@@ -144,7 +144,8 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                       .resolve_txt = resolve_txt,
                       .previews = &previews,
                       .oidc = issuer.get(),
-                      .passkeys = data.passkeys.get()},
+                      .passkeys = data.passkeys.get(),
+                      .tasks = data.tasks.get()},
                      {.url = asked.url,
                       .allowed = asked.allowed,
                       .behind_proxy = line.has("--behind-proxy"),

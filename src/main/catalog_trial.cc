@@ -55,30 +55,6 @@ void watch_worker(const std::stop_source& worker, const std::stop_token& stop) {
   }
 }
 
-Result<bool> run_part(Machine& machine, const catalog::TrialRequest& request) {
-  const catalog::DataPlaces places{.root = catalog::kTrialHome};
-  LimitedProcessRunner limited(catalog::kStrangersGitLimits);
-  catalog::StrangersGit git(
-      limited, places.cache() / "git",
-      request.git_through_proxy ? catalog::GitProxy::OfEnvironment : catalog::GitProxy::None);
-  MIST_TRY_VOID(config::make_private_directory(machine.files, places.work()));
-  MIST_TRY_VOID(config::make_private_directory(machine.files, places.cache() / "git"));
-  catalog::FileBlobs packages(machine.files, catalog::kTrialPackages);
-  MIST_TRY(catalog::TrialDependencies dependencies,
-           trial_dependencies({.machine = machine,
-                               .places = places,
-                               .blobs = packages,
-                               .git = git,
-                               .instance = request.instance,
-                               .timeout = request.timeout,
-                               .cluster = {request.kubeconfig, request.context}}));
-  dependencies.longest = request.longest;
-  dependencies.spent = request.spent;
-  dependencies.isolation = request.isolation;
-  return catalog::run_trial(dependencies, request.job, catalog::report_by(deliver_result), machine.context,
-                            request.part);
-}
-
 Status answer(const Path& program) {
   Interrupt interrupt;
   std::stop_source worker;
@@ -93,10 +69,35 @@ Status answer(const Path& program) {
   MIST_TRY(const catalog::TrialRequest request, read_request(machine.context));
   MIST_TRY_VOID(deliver_result(catalog::hello_line(program_version())));
   const std::jthread watching([&](const std::stop_token& stop) { watch_worker(worker, stop); });
-  return deliver_result(catalog::end_line(run_part(machine, request)));
+  catalog::FileBlobs packages(machine.files, catalog::kTrialPackages);
+  return deliver_result(catalog::end_line(run_requested_trial(machine, request, {.root = catalog::kTrialHome},
+                                                              packages, catalog::report_by(deliver_result))));
 }
 
 }  // namespace
+
+Result<bool> run_requested_trial(Machine& machine, const catalog::TrialRequest& request,
+                                 const catalog::DataPlaces& places, catalog::Blobs& packages,
+                                 const catalog::TrialReport& report) {
+  LimitedProcessRunner limited(catalog::kStrangersGitLimits);
+  catalog::StrangersGit git(
+      limited, places.cache() / "git",
+      request.git_through_proxy ? catalog::GitProxy::OfEnvironment : catalog::GitProxy::None);
+  MIST_TRY_VOID(config::make_private_directory(machine.files, places.work()));
+  MIST_TRY_VOID(config::make_private_directory(machine.files, places.cache() / "git"));
+  MIST_TRY(catalog::TrialDependencies dependencies,
+           trial_dependencies({.machine = machine,
+                               .places = places,
+                               .blobs = packages,
+                               .git = git,
+                               .instance = request.instance,
+                               .timeout = request.timeout,
+                               .cluster = {request.kubeconfig, request.context}}));
+  dependencies.longest = request.longest;
+  dependencies.spent = request.spent;
+  dependencies.isolation = request.isolation;
+  return catalog::run_trial(dependencies, request.job, report, machine.context, request.part);
+}
 
 int run_trial_process(const Path& program) {
   const Status answered = answer(program);

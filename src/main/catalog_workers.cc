@@ -16,6 +16,7 @@
 #include "kube/connect.h"
 #include "kube_types_digests.h"
 #include "main/catalog_engines.h"
+#include "main/catalog_task.h"
 
 namespace mist {
 namespace {
@@ -51,8 +52,18 @@ std::string holder_name(Random& random, int number) {
 
 }  // namespace
 
+Result<int> tests_at_once(const CommandLine& line) {
+  const bool by_jobs = line.has("--jobs-kubeconfig");
+  const std::string_view other = by_jobs ? "--workers" : "--jobs-at-once";
+  if (line.has(other))
+    return error(ErrorKind::Usage, "{} is {} --jobs-kubeconfig", other, by_jobs ? "not with" : "only with");
+  MIST_TRY(const int count,
+           by_jobs ? line.number("--jobs-at-once", "10", 200) : line.number("--workers", "1", 64));
+  return count;
+}
+
 bool tests_packages(const CommandLine& line) {
-  return line.has("--kubeconfig") || line.has("--cluster-command");
+  return line.has("--kubeconfig") || line.has("--cluster-command") || line.has("--jobs-kubeconfig");
 }
 
 catalog::GitProxy git_proxy_asked(const CommandLine& line) {
@@ -98,6 +109,12 @@ Result<std::unique_ptr<Testing>> Testing::make(const CommandLine& line, Machine&
                                                                         .timeout = timeout}));
   std::unique_ptr<Testing> testing(new Testing(std::move(dependencies)));
   testing->machine_ = &machine;
+  if (line.has("--jobs-kubeconfig")) {
+    MIST_TRY_VOID(testing->choose_jobs(line, machine, data));
+    return testing;
+  }
+  for (const std::string_view each : {"--jobs-namespace", "--jobs-image"})
+    if (line.has(each)) return error(ErrorKind::Usage, "{} is only with --jobs-kubeconfig", each);
   constexpr std::string_view kGettingReady = "while getting ready to test packages";
   // Versions would fail for what isn't their fault.
   MIST_TRY_VOID(catalog::check_ready(testing->dependencies_).in(kGettingReady));
@@ -177,6 +194,43 @@ Status Testing::choose_cluster(const CommandLine& line, Machine& machine, const 
   return {};
 }
 
+Status Testing::choose_jobs(const CommandLine& line, Machine& machine, const CatalogData& data) {
+  for (const std::string_view each : {"--kubeconfig", "--jobs-image", "--url"})
+    if (!line.has(each)) return error(ErrorKind::Usage, "--jobs-kubeconfig needs {}", each);
+  for (const std::string_view each : {"--cluster-command", "--isolation"})
+    if (line.has(each)) return error(ErrorKind::Usage, "{} is not with --jobs-kubeconfig", each);
+  const auto absolute = [&](std::string_view flag) {
+    return std::filesystem::absolute(line.text(flag)).lexically_normal().string();
+  };
+  const auto kubeconfig = [&machine,
+                           of = catalog::TrialCluster{absolute("--kubeconfig"), line.text("--context")}] {
+    return catalog::self_contained_kubeconfig(machine.files, of);
+  };
+  MIST_TRY_VOID(kubeconfig().in("while getting ready to test packages"));
+  std::string url = line.text("--url");
+  while (url.ends_with('/')) url.pop_back();
+  MIST_TRY(jobs_cluster_, connect_cluster({.kubeconfig = absolute("--jobs-kubeconfig"), .context = {}},
+                                          machine, machine.log));
+  const std::string ns = line.text("--jobs-namespace", jobs_cluster_->default_namespace());
+  jobs_.emplace(dependencies_, *data.tasks, *jobs_cluster_, machine.log,
+                catalog::TrialJobs::Options{
+                    .ns = ns,
+                    .image = line.text("--jobs-image"),
+                    .url = std::move(url),
+                    .kubeconfig = kubeconfig,
+                    .version = program_version(),
+                    .git_through_proxy = git_proxy_asked(line) == catalog::GitProxy::OfEnvironment});
+  machine.log.info(fmt::format("tests: Jobs in the namespace {} of {}: {}", ns, jobs_cluster_->describe(),
+                               jobs_->isolation()));
+  MIST_TRY(const int left, jobs_->remove_left(machine.context));
+  if (left > 0)
+    machine.log.info(fmt::format("{} of an earlier worker; their tests go on when their leases have ended",
+                                 plural(static_cast<std::size_t>(left), "Job")));
+  dependencies_.run = [this](const catalog::Job& job, const catalog::TrialReport& report,
+                             const Context& context) { return jobs_->run(job, report, context); };
+  return {};
+}
+
 Result<bool> Testing::run_here(catalog::TrialPart part, const catalog::Job& job, Duration spent,
                                const catalog::TrialCluster& cluster, const catalog::TrialReport& report,
                                const Context& context) const {
@@ -197,12 +251,13 @@ Workers::Workers(Machine& machine, catalog::Store& store, const catalog::TrialDe
 }
 
 Status worker(const CommandLine& line, Machine& machine, const DataPlace& place) {
+  if (line.has("--task")) return run_task(machine, place.directory, line.text("--task"));
   if (!tests_packages(line))
     return error(ErrorKind::Usage, "worker needs --kubeconfig, or --cluster-command")
         .with_hint("of a cluster that is for tests only: strangers' packages are installed there");
   MIST_TRY(const CatalogData data, open_data(place, machine));
   MIST_TRY(const Duration lease, line.duration("--lease", "30s"));
-  MIST_TRY(const int workers, line.number("--workers", "1", 64));
+  MIST_TRY(const int workers, tests_at_once(line));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
   catalog::StrangersGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
   MIST_TRY(const auto tests, Testing::make(line, machine, place, data, git));

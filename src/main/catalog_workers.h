@@ -14,6 +14,7 @@
 #include "catalog/poller.h"
 #include "catalog/store.h"
 #include "catalog/trial.h"
+#include "catalog/trial_jobs.h"
 #include "catalog/trial_process.h"
 #include "catalog/trials.h"
 #include "main/catalog_data.h"
@@ -43,7 +44,8 @@ std::string program_version();
 class Testing {
  public:
   /// All arguments outlive it; `git` is for packages. Errors: Usage, of catalog::check_ready, of the store;
-  /// Forbidden: git is too old, or no sandbox can be made; NotFound: there is no bubblewrap.
+  /// Forbidden: git is too old, or no sandbox can be made; NotFound: there is no bubblewrap. With Jobs: of
+  /// kube::connect, and of the cluster.
   static Result<std::unique_ptr<Testing>> make(const CommandLine& line, Machine& machine,
                                                const DataPlace& place, const CatalogData& data,
                                                catalog::StrangersGit& git);
@@ -56,6 +58,7 @@ class Testing {
   explicit Testing(catalog::TrialDependencies dependencies) : dependencies_(std::move(dependencies)) {}
   Status isolate(const CommandLine& line, Machine& machine);
   Status choose_cluster(const CommandLine& line, Machine& machine, const DataPlace& place);
+  Status choose_jobs(const CommandLine& line, Machine& machine, const CatalogData& data);
   Result<bool> run_here(catalog::TrialPart part, const catalog::Job& job, Duration spent,
                         const catalog::TrialCluster& cluster, const catalog::TrialReport& report,
                         const Context& context) const;
@@ -65,10 +68,15 @@ class Testing {
   std::unique_ptr<ControlGroups> groups_;
   std::optional<catalog::TrialProcesses> processes_;
   std::optional<catalog::Trials> trials_;
+  std::unique_ptr<kube::Client> jobs_cluster_;
+  std::optional<catalog::TrialJobs> jobs_;
 };
 
 /// Whether the flags name a cluster for that.
 bool tests_packages(const CommandLine& line);
+
+/// How many tests this process runs at once. Errors: Usage.
+Result<int> tests_at_once(const CommandLine& line);
 
 /// As --git-through-proxy says; repositories of private networks may need it in any case.
 catalog::GitProxy git_proxy_asked(const CommandLine& line);
@@ -83,7 +91,7 @@ class Workers {
   std::vector<std::jthread> threads_;
 };
 
-/// `mistletoe-catalog worker`, until the context ends.
+/// `mistletoe-catalog worker`, until the context ends; with --task catalog_task.h.
 Status worker(const CommandLine& line, Machine& machine, const DataPlace& place);
 
 }  // namespace mist
