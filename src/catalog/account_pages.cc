@@ -264,7 +264,7 @@ Markup projects_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Project& each : view.projects)
     rows += markup(
-        "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}{}{}</td><td>{}{}</td></tr>\n",
+        "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td class=\"whole\">{}{}{}</td><td>{}{}</td></tr>\n",
         package_path(each.name), each.name, link(each.url, each.url),
         each.hidden ? markup("<p class=\"failed\">The moderators hid it: {}</p>", *each.hidden) : Markup(),
         each.problem.empty() ? Markup() : markup("<p class=\"failed\">{}</p>", each.problem),
@@ -272,7 +272,7 @@ Markup projects_section(const FormState& form, const AccountView& view) {
         button_form("/account/projects/unlink", form.token, hidden_field("name", each.name), "Unlink"));
   Markup out = markup("<h2 id=\"projects\">Projects</h2>\n");
   out += rows.empty() ? markup("<p>There are none yet.</p>\n")
-                      : wide("projects", markup("<table>\n{}</table>", rows));
+                      : wide("projects", markup("<table class=\"stacked\">\n{}</table>", rows));
   out += unpublished_list(view.unpublished);
   out += markup(
       "<h3>Link a repository</h3>\n<form method=\"post\" action=\"/account/projects\">\n{}{}{}{}"

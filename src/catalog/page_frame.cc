@@ -44,14 +44,14 @@ h4, h5, h6 { margin: 1.1rem 0 .3rem; }
 input[type=search] { flex: 1; min-width: 0; font: inherit; padding: .45rem .7rem; color: var(--front);
   background: var(--back); border: 1px solid var(--soft); border-radius: .4rem; }
 button { font: inherit; padding: .45rem .95rem; border: 1px solid var(--link); border-radius: .4rem;
-  background: var(--link); color: var(--back); cursor: pointer; }
+  background: var(--link); color: var(--back); cursor: pointer; white-space: nowrap; }
 pre { background: var(--box); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
   overflow-x: auto; font-size: .88rem; line-height: 1.45; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, monospace; }
 :not(pre) > code { background: var(--box); padding: .1em .3em; border-radius: .25rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 .wide { overflow-x: auto; }
-.wide th, .wide td { min-width: 6.5rem; overflow-wrap: anywhere; }
+.wide th, .wide td { min-width: 8rem; overflow-wrap: anywhere; }
 .unbroken { white-space: nowrap; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
@@ -118,7 +118,7 @@ form[data-passkey] { margin-top: 1rem; }
 @media (max-width: 55rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 #rendered-output pre { max-height: 40rem; overflow: auto; }
 .wide + form, form + .wide { margin-top: 1rem; }
-form + form, form + details { margin-top: .6rem; }
+form + form, form + .inline, form + details { margin-top: .6rem; }
 li > .by { color: var(--front); }
 .plain-text { white-space: pre-line; overflow-wrap: anywhere; }
 ul.plain .plain-text { color: var(--front); }
