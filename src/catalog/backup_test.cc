@@ -13,6 +13,7 @@
 #include "catalog/sql_feedback_store.h"
 #include "catalog/sql_passkey_store.h"
 #include "catalog/sql_store.h"
+#include "catalog/sql_task_store.h"
 #include "postgres/database.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
@@ -93,6 +94,9 @@ class BackupTest : public ::testing::TestWithParam<DatabaseKind> {
     ASSERT_TRUE(job.ok() && *job);
     ASSERT_TRUE(kept.store->add_step(**job, {.name = "lint", .summary = "ok", .log = "line\nline"}).ok());
     ASSERT_TRUE(kept.store->note_objects(**job, {}, {}, blobs.put("objects")->str()).ok());
+    const auto tasks = task_store_in(kept.database);
+    ASSERT_TRUE(tasks->put(**job, "digest of a token", "{}").ok());
+    ASSERT_TRUE(tasks->add_piece("digest of a token", 0, "é\n", true).ok());
     ASSERT_TRUE(kept.store->finish(**job, true).ok());
     ASSERT_TRUE(kept.store->yank("etcd", "1.1.0", "it lost keys").ok());
     ASSERT_TRUE(
