@@ -61,8 +61,9 @@ Result<ConversionReview> ConversionReview::parse(std::string_view body) {
   asked.objects = std::move(objects->as_array());
   for (const Value& each : asked.objects) {
     const Value* const metadata = each.find("metadata");
-    if (metadata == nullptr || !metadata->is_object() || version_of(each).empty())
-      return not_a_review("one of request.objects has no apiVersion or no metadata");
+    const bool is_odd = metadata != nullptr && !metadata->is_null() && !metadata->is_object();
+    if (is_odd || version_of(each).empty())
+      return not_a_review("one of request.objects has no apiVersion, or metadata that are no object");
   }
   return asked;
 }
@@ -99,6 +100,10 @@ Result<Value> convertible_parts(const Value& object) {
 
 Value with_parts(Value object, const std::string& api_version, const Value& parts) {
   object.set("apiVersion", api_version);
+  // The server also asks about what is left of an object without the fields that an apply takes out, which
+  // may have no metadata, and refuses an answer without.
+  if (const Value* const metadata = object.find("metadata"); metadata == nullptr || metadata->is_null())
+    object.set("metadata", Value::object());
   for (const std::string_view name : kTextMaps) {
     Value given = Value::object();
     if (const Value* const before = object.at_path({"metadata", name});

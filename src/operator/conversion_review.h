@@ -17,7 +17,7 @@ using encoding::Value;
 struct ConversionReview {
   std::string uid;
   std::string group, version;  ///< that is wanted
-  std::vector<Value> objects;  ///< objects of that group; each has metadata, and says its version
+  std::vector<Value> objects;  ///< objects of that group; each says its version
 
   /// Of a request's body. Errors: Invalid: it is no such review.
   static Result<ConversionReview> parse(std::string_view body);

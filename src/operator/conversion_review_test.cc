@@ -95,6 +95,9 @@ TEST(ConversionReview, NothingElseOfAnObjectChanges) {
   expected.set("status", yaml("{size: 1, conditions: [{type: Ready, status: 'True'}]}"));
   EXPECT_EQ(with_parts(kWeb, "example.com/v2", parts), expected);
 
+  const Value cut = yaml("{apiVersion: a.b/v1, spec: {size: 1}}");
+  EXPECT_EQ(with_parts(cut, "a.b/v2", *convertible_parts(cut)),
+            yaml("{apiVersion: a.b/v2, metadata: {}, spec: {size: 1}}"));
   const Value bare = yaml("{apiVersion: a.b/v1, metadata: {name: x}}");
   EXPECT_EQ(with_parts(bare, "a.b/v2", *convertible_parts(bare)),
             yaml("{apiVersion: a.b/v2, metadata: {name: x}}"));

@@ -132,7 +132,10 @@ http::WebAnswer ConversionWebhook::answer(const http::WebRequest& request) {
   if (!request.path.starts_with(kConvertPath)) return {.status = 404, .body = "here is /convert/BLUEPRINT\n"};
   if (request.method != "POST") return {.status = 405, .body = "only POST\n", .headers = {{"Allow", "POST"}}};
   const auto review = ConversionReview::parse(request.body);
-  if (!review.ok()) return {.status = 400, .body = review.error().to_line() + "\n"};
+  if (!review.ok()) {
+    tell_failure(review.error());
+    return {.status = 400, .body = review.error().to_line() + "\n"};
+  }
   auto objects =
       conversions_.convert(request.path.substr(kConvertPath.size()), *review, Context(stop_.get_token()));
   if (objects.ok())

@@ -152,6 +152,8 @@ def objects_are_read_and_written_in_two_versions_that_differ(t):
     t.kube.wait("the new version is stored", lambda: [v["name"] for v in crd_of(t, group)["spec"]["versions"] if v["storage"]] == ["v2"])
     for name in ("web", "new"):
         t.kube.checked("PATCH", f"{address(t, group, 'v1')}/{name}", {"spec": {"replicas": 3}}, "application/merge-patch+json")
+    # The server begins to watch what is stored anew.
+    t.kube.wait("they can be listed", lambda: all(t.kube.request("GET", address(t, group, v))[0] == 200 for v in ("v1", "v2")))
     items = {i["metadata"]["name"]: i["spec"] for i in t.kube.checked("GET", address(t, group, "v2"))["items"]}
     equal(items["web"], {"image": {"name": "nginx", "tag": "1"}, "replicas": 3, "note": "mine"}, "written in the old version")
     items = {i["metadata"]["name"]: i["spec"] for i in t.kube.checked("GET", address(t, group, "v1"))["items"]}
