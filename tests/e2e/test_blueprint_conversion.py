@@ -90,9 +90,13 @@ def address(t, group, version):
 
 def remove_all(t, group):
     """Instances while somebody converts them and takes their finalizers, then the CRD."""
+    def none_left():
+        status, answer = t.kube.request("GET", address(t, group, "v1"))
+        return status == 404 or status == 200 and not answer["items"]
+
     def remove():
         t.kube.request("DELETE", address(t, group, "v1"))
-        t.kube.wait("no instance is left", lambda: not t.kube.request("GET", address(t, group, "v1"))[1].get("items"))
+        t.kube.wait("no instance is left", none_left)
     remove_crd(t, group)
     t.cleanup(remove)
 
