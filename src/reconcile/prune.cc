@@ -60,10 +60,13 @@ std::set<std::string> needed_by(const std::vector<Left>& left) {
       else
         going_back.insert(node);
   const Order all = order;
-  for (auto& [node, befores] : order)
-    std::erase_if(befores, [&](const std::string& before) {
-      return (back.contains(node) || going_back.contains(before)) && leads_to(all, before, node);
+  for (auto& each : order) {
+    const std::string& node = each.first;
+    const bool is_back = back.contains(node);
+    std::erase_if(each.second, [&](const std::string& before) {
+      return (is_back || going_back.contains(before)) && leads_to(all, before, node);
     });
+  }
   std::set<std::string> needed;
   for (const auto& [node, befores] : order)
     for (const std::string& before : befores)
