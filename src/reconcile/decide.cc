@@ -227,11 +227,13 @@ class Reconciler {
     std::vector<graph::Node> found;
     for (graph::Node node = 0; states.size() > 1 && node < blueprint_.nodes().size(); ++node) {
       if (std::ranges::find(states, node) != states.end() || !has_to_be_written(node)) continue;
-      const bool is_detour = std::ranges::any_of(blueprint_.edges_into(node), [&](std::size_t i) {
-        const graph::Node from = blueprint_.sequence()[i].from;
-        return std::ranges::find(states, from) != states.end() && waits_for_state(i) &&
-               (is_in(from, id) || is_worth_going_back(node, i));
-      });
+      const bool goes_back =
+          std::ranges::any_of(survey_.of(node).unmet, [&](std::size_t i) { return is_from(i, states); }) &&
+          is_worth_going_back(node);
+      const bool is_detour =
+          goes_back || std::ranges::any_of(blueprint_.edges_into(node), [&](std::size_t i) {
+            return is_from(i, states) && waits_for_state(i) && is_in(blueprint_.sequence()[i].from, id);
+          });
       if (is_detour) found.push_back(node);
     }
     return found;
@@ -259,13 +261,15 @@ class Reconciler {
            (is_ready || is_gone);
   }
 
-  // The node waits for the state of that edge, and only for states that objects can go back to, and these go
-  // on from there once it is written, not before.
-  bool is_worth_going_back(graph::Node node, std::size_t edge_index) const {
-    const std::vector<std::size_t> unmet = survey_.unmet(node);
-    if (std::ranges::find(unmet, edge_index) == unmet.end()) return false;
+  bool is_from(std::size_t edge_index, const std::vector<graph::Node>& states) const {
+    return std::ranges::find(states, blueprint_.sequence()[edge_index].from) != states.end();
+  }
+
+  // The node waits only for states that objects can go back to, and these go on from there once it is
+  // written, not before.
+  bool is_worth_going_back(graph::Node node) const {
     const bool is_act = told(node).type == NodeType::Act;
-    return std::ranges::all_of(unmet, [&](std::size_t i) {
+    return std::ranges::all_of(survey_.of(node).unmet, [&](std::size_t i) {
       const graph::Node from = blueprint_.sequence()[i].from;
       return waits_for_state(i) && survey_.of(from).gate.empty() &&
              std::ranges::all_of(survey_.of(from).members, [&](const Member& member) {
@@ -325,7 +329,7 @@ class Reconciler {
         survey_.latched(node, member) ? survey_.of(node).repair_gate : survey_.of(node).gate;
     if (observed.absent()) {
       if (!gate.empty()) return report(node, NodeState::Waiting, gate);
-      if (const std::string why = waits_in_node(survey_.of(node), member); !why.empty()) {
+      if (const std::string why = waits_in_node(survey_.of(node).members, member); !why.empty()) {
         if (const Recorded* const before = recorded_.find(member.id)) plan_.record.objects.push_back(*before);
         return report(node, NodeState::Waiting, why);
       }

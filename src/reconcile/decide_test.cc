@@ -1036,6 +1036,10 @@ class BetweenStatesTest : public ReconcileTest {
                         object == object_of.end() ? node : object->second, node,
                         node == sized ? environment.at_path({"instance", "spec", "size"})->as_int() : 0));
       };
+      if (refuses_all)
+        states.check_node = [](const std::string&, const Value&) -> Status {
+          return error(ErrorKind::Invalid, "contract broken");
+        };
       last = decide(blueprint, instance, record, states);
       if (last.applies.empty() && last.deletes.empty() && last.record == record) return all;
       applied.clear();
@@ -1067,6 +1071,7 @@ sequence: [{}]
   std::map<std::string, std::string> object_of = {
       {"stopped", "web"}, {"warm", "web"}, {"running", "web"}, {"other-running", "other"}};
   std::string sized = "config";  // the node whose input is the size
+  bool refuses_all = false;      // no object meets a contract
 };
 
 TEST_F(BetweenStatesTest, ItsNewInputTakesTheObjectThroughBothStates) {
@@ -1127,6 +1132,25 @@ sequence:
   instance["spec"].set("size", 2);
   EXPECT_EQ(rounds(), Rounds{{"config"}}) << "warm doesn't wait for config: stopped is passed";
   EXPECT_EQ(report("config").state, NodeState::Ready);
+}
+
+// A node that reads the object isn't one of its states: its contract holds, or it doesn't.
+TEST_F(BetweenStatesTest, AnEdgeFromANodeThatReadsIsNeverPassed) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {seen: {type: read, contract: true}, running: own, config: own}
+also:
+  - {from: instance, to: seen}
+  - {from: instance, to: running}
+  - {from: instance, to: config}
+sequence:
+  - {from: seen, to: running, until: gone}
+  - {from: seen, to: config}
+)");
+  object_of["seen"] = "web";
+  refuses_all = true;
+  EXPECT_EQ(rounds(), Rounds{{"running"}});
+  EXPECT_EQ(report("config").waits_on, "seen");
 }
 
 // Two objects go back together.

@@ -44,6 +44,7 @@ void Survey::judge_edges(graph::Node node) {
     if (blueprint_.nodes()[node].at_teardown && !blueprint_.nodes()[edge.from].at_teardown) continue;
     std::string why;
     if (edge.gate == Gate::Soft || holds(i, why)) continue;
+    facts.unmet.push_back(i);
     why = fmt::format("waits for {}{}{}", blueprint_.name_of(edge.from), why.empty() ? "" : ": ", why);
     // An object in its later state isn't in the former one, so that the latter holds once.
     if (edge.gate == Gate::Continuous && facts.repair_gate.empty() && !are_states(edge.from, edge.to))
@@ -52,14 +53,6 @@ void Survey::judge_edges(graph::Node node) {
     facts.gate = std::move(why);
     facts.waits_on = edge.from;
   }
-}
-
-std::vector<std::size_t> Survey::unmet(graph::Node node) const {
-  std::vector<std::size_t> found;
-  std::string why;
-  for (const std::size_t i : blueprint_.edges_into(node))
-    if (blueprint_.sequence()[i].gate != Gate::Soft && !holds(i, why)) found.push_back(i);
-  return found;
 }
 
 bool Survey::holds(std::size_t edge_index, std::string& why) const {
@@ -80,10 +73,8 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
       return true;
     // The object may be there in an earlier state.
     if (blueprint_.nodes()[edge.from].keeps_objects() &&
-        !std::ranges::all_of(facts_[edge.from].members, [&](const Member& each) {
-          const Recorded* const last = record_.find(each.id);
-          return last != nullptr && last->node == blueprint_.name_of(edge.from);
-        })) {
+        !std::ranges::all_of(facts_[edge.from].members,
+                             [&](const Member& each) { return recorded_state(each) == edge.from; })) {
       why = "it is not in that state yet";
       return false;
     }
@@ -104,11 +95,18 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
   return matches.ok();
 }
 
-std::optional<graph::Node> Survey::later_state(graph::Node state, const Member& member) const {
+// One that is only planned is in none.
+std::optional<graph::Node> Survey::recorded_state(const Member& member) const {
   const Recorded* const last = record_.find(member.id);
-  if (last == nullptr || last->hash.empty()) return std::nullopt;
-  const std::optional<graph::Node> now = blueprint_.node_called(last->node);
-  return now && writers_.contains(member.id.key()) && blueprint_.precedes(state, *now) ? now : std::nullopt;
+  return last == nullptr || last->hash.empty() ? std::nullopt : blueprint_.node_called(last->node);
+}
+
+std::optional<graph::Node> Survey::later_state(graph::Node state, const Member& member) const {
+  const auto states = writers_.find(member.id.key());
+  if (states == writers_.end() || std::ranges::find(states->second, state) == states->second.end())
+    return std::nullopt;
+  const std::optional<graph::Node> now = recorded_state(member);
+  return now && blueprint_.precedes(state, *now) ? now : std::nullopt;
 }
 
 bool Survey::is_passed(const SequenceEdge& edge) const {

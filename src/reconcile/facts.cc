@@ -104,12 +104,10 @@ std::vector<Truth> Survey::targets() {
   std::vector<Truth> all;
   const bool is_going = apimachinery::is_terminating(instance_);
   for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
-    if (blueprint_.nodes()[node].at_teardown && !is_going)
+    if (const blueprint::Node& told = blueprint_.nodes()[node]; told.at_teardown && !is_going)
       all.push_back(Truth::False);
     else
-      all.push_back(queries_.frozen && queries_.frozen(blueprint_.nodes()[node].name)
-                        ? Truth::Unknown
-                        : closure_.wanted(node));
+      all.push_back(queries_.frozen && queries_.frozen(told.name) ? Truth::Unknown : closure_.wanted(node));
   return all;
 }
 
@@ -474,9 +472,7 @@ void Survey::observe(graph::Node node, Facts& facts) {
     member.ours = is_instances(member.observed.object, uid_);
     member.dirty = told.keeps_objects() && member.ours && is_dirty(member);
   }
-  if (facts.members.size() > 1 && told.keeps_objects() &&
-      std::ranges::any_of(facts.members, [](const Member& each) { return each.observed.absent(); }))
-    facts.order = order_of_members(facts.members);
+  if (told.keeps_objects()) order_members(facts.members);
 }
 
 void Survey::take_live(graph::Node node, Facts& facts) const {

@@ -19,6 +19,12 @@
 
 namespace mist::reconcile {
 
+/// Another object of the node that comes before one, and what it has to be then.
+struct Earlier {
+  std::size_t member = 0;
+  apply::EdgePredicate predicate = apply::EdgePredicate::Present;
+};
+
 /// One object of a node.
 struct Member {
   ObjectId id;
@@ -28,17 +34,12 @@ struct Member {
   bool ours = false;   ///< it carries the mark of the instance
   bool dirty = false;  ///< it isn't as desired
   bool placed = true;  ///< false: nobody knows which namespace it is in, if any, so nothing is known of it
+  std::vector<Earlier> before = {};  ///< of one that isn't there, among several: member_order.h
 
   /// Whether an object was applied with the input: its annotation says so, unless acts are part of the input.
   bool shows_input(const Value& object) const {
     return object.string_at({"metadata", "annotations", kHashAnnotation}) == hash;
   }
-};
-
-/// Another member of the node that comes before one, and what it has to be then.
-struct Earlier {
-  std::size_t member = 0;
-  apply::EdgePredicate predicate = apply::EdgePredicate::Present;
 };
 
 /// Of a reason that goes into the status of the instance, which has no room for more.
@@ -62,17 +63,16 @@ struct Facts {
   /// Its function can't be called: whatever else is missing, it needs a value that can't be read now and may
   /// be there, or that can't be taken as its edge says.
   bool needs_unread = false;
-  std::optional<Value> live;   ///< what edges extract from: the object, a list of them, or a value
-  std::set<std::string> uses;  ///< of which own objects its input has values: Recorded::uses
-  std::string hash;            ///< of all members
-  bool is_placed = true;       ///< each member; else `hash` isn't that of what will be written
-  bool is_input_known = true;  ///< of each act that comes before: whether it is wanted, and its input
-  std::string gate;            ///< why nothing new may be written; empty: all edges hold
-  std::string repair_gate;     ///< why not even the same may be written again
+  std::optional<Value> live;       ///< what edges extract from: the object, a list of them, or a value
+  std::set<std::string> uses;      ///< of which own objects its input has values: Recorded::uses
+  std::string hash;                ///< of all members
+  bool is_placed = true;           ///< each member; else `hash` isn't that of what will be written
+  bool is_input_known = true;      ///< of each act that comes before: whether it is wanted, and its input
+  std::string gate;                ///< why nothing new may be written; empty: all edges hold
+  std::string repair_gate;         ///< why not even the same may be written again
+  std::vector<std::size_t> unmet;  ///< the edges because of which there is a gate
   /// The node before it because of which it isn't made, or nothing new may be written.
   std::optional<graph::Node> waits_on = {};
-  /// Of a node with several objects of which some aren't there: what comes before each (member_order.h).
-  std::vector<std::vector<Earlier>> order = {};
   HttpAnswer answer = {};  ///< of an HTTP node
 
   /// Whether what it is, or a value that it needs, can't be read now and may be there.
@@ -108,8 +108,6 @@ class Survey {
   bool latched(graph::Node node, const Member& member) const;
   /// May it be written? Of a member: repairs don't wait.
   bool may_write(graph::Node node, const Member& member) const;
-  /// The hard edges into a node that don't hold.
-  std::vector<std::size_t> unmet(graph::Node node) const;
   /// The known values for a node's function, and the names of the unknown ones. nullopt: it can't be called
   /// whatever they are.
   struct Inputs {
@@ -150,6 +148,7 @@ class Survey {
   /// later states don't wait for the node, or it writes nothing, or an object would be deleted once more for
   /// something else than an act.
   bool is_passed(const blueprint::SequenceEdge& edge) const;
+  std::optional<graph::Node> recorded_state(const Member& member) const;
   std::optional<graph::Node> later_state(graph::Node state, const Member& member) const;
   bool is_there(graph::Node node, std::string& why) const;
   std::string why_not_released(const Member& member) const;

@@ -1,5 +1,6 @@
 #include "reconcile/member_order.h"
 
+#include <algorithm>
 #include <set>
 
 #include "apply/wait/readiness.h"
@@ -17,12 +18,13 @@ bool is_so(const Observation& observed, EdgePredicate predicate) {
 
 }  // namespace
 
-std::vector<std::vector<Earlier>> order_of_members(const std::vector<Member>& members) {
-  std::vector<std::vector<Earlier>> before(members.size());
+void order_members(std::vector<Member>& members) {
+  const auto is_absent = [](const Member& each) { return each.observed.absent(); };
+  if (members.size() < 2 || std::ranges::none_of(members, is_absent)) return;
   std::vector<apimachinery::Object> objects;
   for (const Member& each : members) {
     auto object = apimachinery::Object::from_value(each.desired);
-    if (!object.ok()) return before;  // take_members() has judged them
+    if (!object.ok()) return;  // take_members() has judged them
     objects.push_back(*std::move(object));
   }
   std::vector<const apimachinery::Object*> ordered;
@@ -30,6 +32,7 @@ std::vector<std::vector<Earlier>> order_of_members(const std::vector<Member>& me
   // The order of writing is that of deleting, turned round. It is the one that can't fail.
   const graph::SequenceGraph order = apply::removal_order(ordered).reversed();
   for (graph::Node node = 0; node < members.size(); ++node) {
+    if (!is_absent(members[node])) continue;
     std::set<graph::Node> seen;
     std::vector<graph::Node> open{node};
     while (!open.empty()) {
@@ -39,19 +42,17 @@ std::vector<std::vector<Earlier>> order_of_members(const std::vector<Member>& me
         const graph::Edge& edge = order.edges()[i];
         if (!seen.insert(edge.before).second) continue;
         if (edge.before < members.size())
-          before[node].push_back({edge.before, apply::predicate_of(edge)});
+          members[node].before.push_back({edge.before, apply::predicate_of(edge)});
         else  // a barrier, which is no object
           open.push_back(edge.before);
       }
     }
   }
-  return before;
 }
 
-std::string waits_in_node(const Facts& node, const Member& member) {
-  if (node.order.empty()) return {};
-  for (const Earlier& each : node.order[static_cast<std::size_t>(&member - node.members.data())]) {
-    const Member& earlier = node.members[each.member];
+std::string waits_in_node(const std::vector<Member>& members, const Member& member) {
+  for (const Earlier& each : member.before) {
+    const Member& earlier = members[each.member];
     if (is_so(earlier.observed, each.predicate)) continue;
     return earlier.observed.there()
                ? fmt::format("waits until {} of the same node is ready", earlier.id.display())

@@ -4,19 +4,17 @@
 // (apply/order/order.h). Pure; any thread.
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "apply/order/order.h"
 #include "reconcile/facts.h"
 
 namespace mist::reconcile {
 
-/// For each member those that come before it, with what they have to be then. Left out is what annotations
-/// say of objects that aren't among them, what is malformed, and what would be a cycle.
-std::vector<std::vector<Earlier>> order_of_members(const std::vector<Member>& members);
+/// Tells each of several objects that isn't there which of the others come before it. Left out is what
+/// annotations say of objects that aren't among them, what is malformed, and what would be a cycle.
+void order_members(std::vector<Member>& members);
 
-/// Why that member of the node can't be created yet; empty: it can. Of several reasons the first.
-std::string waits_in_node(const Facts& node, const Member& member);
+/// Why that one of `members` can't be created yet; empty: it can. Of several reasons the first.
+std::string waits_in_node(const std::vector<Member>& members, const Member& member);
 
 }  // namespace mist::reconcile
