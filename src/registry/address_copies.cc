@@ -114,6 +114,16 @@ Result<std::optional<FoundCopy>> AddressCopies::find(const AddressName& name, co
   return std::optional(FoundCopy{*std::move(raw), std::move(manifest), shown});
 }
 
+Result<std::optional<FoundCopy>> AddressCopies::find_first(const AddressName& name, const std::string& tag,
+                                                           std::string_view what,
+                                                           const Context& context) const {
+  MIST_TRY(const Places where, places(name));
+  if (where == Places::Original) return std::optional<FoundCopy>();
+  MIST_TRY(std::optional<FoundCopy> found, find(name, tag, context));
+  if (!found && where == Places::MirrorsOnly) return not_in_mirrors(what, name);
+  return found;
+}
+
 Result<std::vector<std::string>> AddressCopies::versions(const AddressName& name,
                                                          const Context& context) const {
   MIST_TRY(MirroredSource* const mirrors, session_.copies());

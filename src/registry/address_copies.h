@@ -78,6 +78,10 @@ class AddressCopies {
   /// copy), of mirrors that are the only places.
   Result<std::optional<FoundCopy>> find(const AddressName& name, const std::string& tag,
                                         const Context& context) const;
+  /// The same wherever mirrors of its address are configured. Nothing: the original may be asked. `what`: as
+  /// people name it. Errors, besides: NotFound (not_in_mirrors: only mirrors may be asked, and none has it).
+  Result<std::optional<FoundCopy>> find_first(const AddressName& name, const std::string& tag,
+                                              std::string_view what, const Context& context) const;
   /// The tags of a name's copies that are whole versions, as versions, ascending; none where no mirror has
   /// any. Errors: of mirrors that are the only places.
   Result<std::vector<std::string>> versions(const AddressName& name, const Context& context) const;

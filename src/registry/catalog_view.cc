@@ -11,6 +11,7 @@
 #include "http/url.h"
 #include "oci/reference.h"
 #include "oci/tags.h"
+#include "registry/kept_index.h"
 #include "registry/package_blob.h"
 #include "registry/remote_file.h"
 
@@ -20,38 +21,10 @@ namespace {
 using encoding::Value;
 
 constexpr std::string_view kIndexFile = "mistletoe-index.jsonl";  // docs/formats/index.md
-// One line of JSON with the ETag and the index's digest, then the index as it came: it is written without a
-// sync, so a machine that stops may leave a part of it. SnapshotStore::bound() knows that name.
-constexpr std::string_view kCurrent = "current";
 constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
-constexpr std::uint64_t kMostKept = std::uint64_t{65} << 20;
 constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostBlob = 2 * kMaxPackageBytes;  // with its paths and lengths
 constexpr int kMostPages = 100;                            // of 100 versions
-
-struct KeptIndex {
-  KeptIndex(std::string of_server, std::string as_it_came)
-      : etag(std::move(of_server)), text(std::move(as_it_came)), state(crypto::sha256(text).hex()) {}
-
-  std::string etag, text;
-  std::string state;  // the text's digest
-};
-
-std::string to_file(const KeptIndex& kept) {
-  const Value line = Value::object({{"etag", kept.etag}, {"sha256", kept.state}});
-  return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
-}
-
-// Nothing: it is no such file, or a damaged one, so the index is fetched again.
-std::optional<KeptIndex> from_file(const std::string& text) {
-  const auto end = text.find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  const Result<Value> line = encoding::parse_json(std::string_view(text).substr(0, end));
-  if (!line || !line->is_object()) return std::nullopt;
-  KeptIndex kept(std::string(line->string_at("etag")), text.substr(end + 1));
-  if (line->string_at("sha256") != kept.state) return std::nullopt;
-  return kept;
-}
 
 // As the layout of a registry has them, so that names are judged as everywhere. Only of the newest version
 // the index has the digest, which is the entry's object.
@@ -171,10 +144,7 @@ class CatalogView final : public RegistryView {
     const Context& context_;
   };
 
-  std::optional<KeptIndex> kept_index() const {
-    const Result<std::string> text = files_.read(directory_ / kCurrent, kMostKept);
-    return text ? from_file(*text) : std::nullopt;
-  }
+  std::optional<KeptIndex> kept_index() const { return read_kept_index(files_, directory_); }
 
   Result<KeptIndex> some_index(const Context& context, const Accept& accept) {
     std::optional<KeptIndex> kept = kept_index();
@@ -192,17 +162,17 @@ class CatalogView final : public RegistryView {
   Result<KeptIndex> fetch_quietly(const Context& context, const Accept& accept) {
     std::optional<KeptIndex> kept = kept_index();
     const std::string url = http::join_url(url_, fmt::format("/{}", kIndexFile));
-    const FileValidators known{.etag = kept ? kept->etag : std::string(), .last_modified = {}};
+    const FileValidators known = kept ? kept->validators : FileValidators();
     MIST_TRY(CheckedFile file, fetch_changed_file(*transport_, url, known, context,
                                                   {.plain = plain_, .repository = url_}, kMostIndex));
     if (file.unchanged && kept) return *std::move(kept);
     if (!file.content)
       return error(ErrorKind::NotFound, "{} has no {}", shown(), kIndexFile)
           .with_hint("check the address: it is that of a mistletoe-catalog, as its pages name it");
-    KeptIndex fetched(std::move(file.validators.etag), *std::move(file.content));
+    KeptIndex fetched({.etag = std::move(file.validators.etag), .last_modified = {}},
+                      *std::move(file.content));
     MIST_TRY_VOID(accept(State(*this, PackageIndex(entries_in(fetched.text)), context)));
-    MIST_TRY_VOID(config::make_private_directory(files_, directory_));
-    MIST_TRY_VOID(files_.write(directory_ / kCurrent, to_file(fetched), {.mode = 0600, .durable = false}));
+    MIST_TRY_VOID(keep_index(files_, directory_, fetched));
     return fetched;
   }
 

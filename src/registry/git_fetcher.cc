@@ -54,12 +54,9 @@ Result<std::optional<GitFetcher::Read>> GitFetcher::read_copy(const GitRef& refe
                                                               std::string_view engine) const {
   const std::optional<AddressName> name = AddressName::of(reference.url, reference.path);
   if (!name) return std::optional<Read>();
-  MIST_TRY(const AddressCopies::Places places, copies_.places(*name));
-  if (places == AddressCopies::Places::Original) return std::optional<Read>();
   const std::string shown = PackageRef(reference).display();
   MIST_TRY(const std::optional<FoundCopy> copy,
-           copies_.find(*name, tag_of_ref(CopyOf::Package, reference.ref), context));
-  if (!copy && places == AddressCopies::Places::MirrorsOnly) return not_in_mirrors(shown, *name);
+           copies_.find_first(*name, tag_of_ref(CopyOf::Package, reference.ref), shown, context));
   if (!copy) return std::optional<Read>();
   const auto read = [&]() -> Result<Read> {
     const std::string commit = copy->commit();
@@ -162,13 +159,12 @@ Result<std::optional<FetchedBase>> GitFetcher::base_copy(const BaseReference& ba
                                                          const Context& context) const {
   const std::optional<AddressName> name = AddressName::of(base.url, base.path);
   if (!name) return std::optional<FetchedBase>();
-  MIST_TRY(const AddressCopies::Places places, copies_.places(*name));
-  if (places == AddressCopies::Places::Original) return std::optional<FetchedBase>();
   const CopyOf what = base.submodules ? CopyOf::Base : CopyOf::BareBase;
-  MIST_TRY(const std::optional<FoundCopy> copy, copies_.find(*name, tag_of_ref(what, base.ref), context));
-  if (!copy && places == AddressCopies::Places::MirrorsOnly)
-    return not_in_mirrors(
-        fmt::format("kustomization {} at {}", name->original, base.ref.empty() ? "HEAD" : base.ref), *name);
+  MIST_TRY(const std::optional<FoundCopy> copy,
+           copies_.find_first(
+               *name, tag_of_ref(what, base.ref),
+               fmt::format("kustomization {} at {}", name->original, base.ref.empty() ? "HEAD" : base.ref),
+               context));
   if (!copy) return std::optional<FetchedBase>();
   const auto read = [&]() -> Result<FetchedBase> {
     MIST_TRY(PackageContent content, copies_.package(*name, *copy, context));

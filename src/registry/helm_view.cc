@@ -4,66 +4,21 @@
 
 #include "base/text.h"
 #include "config/redact.h"
-#include "encoding/json.h"
 #include "encoding/semver.h"
 #include "http/url.h"
 #include "oci/reference.h"
 #include "registry/chart_repository.h"
 #include "registry/helm_repositories.h"
+#include "registry/kept_index.h"
 #include "trust/chart_address.h"
 
 namespace mist::registry {
 namespace {
 
-using encoding::Value;
-
-// One line of JSON with the validators, the index's digest, and that it is doubted (doubt_state), then the
-// index as it came: it is written without a sync, so a machine that stops may leave a part of it.
-// SnapshotStore::bound() knows that name.
-constexpr std::string_view kCurrent = "current";
-constexpr std::uint64_t kMaxKept = std::uint64_t{65} << 20;
-
-struct KeptIndex {
-  KeptIndex(FileValidators of_it, std::string of_server)
-      : validators(std::move(of_it)), text(std::move(of_server)), state(crypto::sha256(text).hex()) {}
-
-  FileValidators validators;
-  std::string text;
-  std::string state;     // the text's digest: indexes have tens of MiB, so it is computed once
-  bool doubted = false;  // has no validators then: a forged index may have come with those of the right one
-};
-
 struct ReadIndex {
   KeptIndex kept;
   ChartIndex charts;
 };
-
-std::string to_file(const KeptIndex& kept) {
-  Value line = Value::object({{"etag", kept.validators.etag},
-                              {"lastModified", kept.validators.last_modified},
-                              {"sha256", kept.state}});
-  if (kept.doubted) line.set("doubted", true);
-  return fmt::format("{}\n{}", encoding::to_json(line), kept.text);
-}
-
-// Nothing: it is no such file, or a damaged one, so the index is fetched again.
-std::optional<KeptIndex> from_file(const std::string& text) {
-  const auto end = text.find('\n');
-  if (end == std::string::npos) return std::nullopt;
-  const Result<Value> line = encoding::parse_json(std::string_view(text).substr(0, end));
-  if (!line || !line->is_object()) return std::nullopt;
-  FileValidators validators{std::string(line->string_at("etag")),
-                            std::string(line->string_at("lastModified"))};
-  KeptIndex kept(std::move(validators), text.substr(end + 1));
-  // Older versions of this program wrote no digest. Whether such a file is whole is not known, so nothing may
-  // confirm it: the next update fetches the index again.
-  if (line->find("sha256") == nullptr)
-    kept.validators = {};
-  else if (line->string_at("sha256") != kept.state)
-    return std::nullopt;
-  kept.doubted = line->find("doubted") != nullptr;
-  return kept;
-}
 
 // As the layout of a registry has them, so that names are judged as everywhere.
 PackageIndex packages_in(const ChartIndex& index) {
@@ -161,7 +116,7 @@ class HelmView final : public RegistryView {
     if (!kept || kept->doubted) return;
     kept->validators = {};
     kept->doubted = true;
-    if (!keep(*kept)) (void)files_.remove(directory_ / kCurrent);
+    if (!keep_index(files_, directory_, *kept)) forget_kept_index(files_, directory_);
   }
 
   Result<Moved> update(const Context& context, const Accept& accept) override {
@@ -190,10 +145,7 @@ class HelmView final : public RegistryView {
     const Context& context_;
   };
 
-  std::optional<KeptIndex> kept_index() const {
-    Result<std::string> text = files_.read(directory_ / kCurrent, kMaxKept);
-    return text ? from_file(*std::move(text)) : std::nullopt;
-  }
+  std::optional<KeptIndex> kept_index() const { return read_kept_index(files_, directory_); }
 
   // One that can't be read, as another version of this program may have kept it, is none.
   std::optional<ReadIndex> readable_index() const {
@@ -245,13 +197,8 @@ class HelmView final : public RegistryView {
     KeptIndex kept(std::move(file.validators), file.content.value_or(""));
     MIST_TRY(ChartIndex charts, ChartIndex::parse(kept.text, server_));
     MIST_TRY_VOID(accept(State(*this, charts, context)));
-    MIST_TRY_VOID(config::make_private_directory(files_, directory_));
-    MIST_TRY_VOID(keep(kept));
+    MIST_TRY_VOID(keep_index(files_, directory_, kept));
     return ReadIndex{std::move(kept), std::move(charts)};
-  }
-
-  Status keep(const KeptIndex& kept) {
-    return files_.write(directory_ / kCurrent, to_file(kept), {.mode = 0600, .durable = false});
   }
 
   // Only the version as it is written.
