@@ -18,4 +18,8 @@ bool is_own_file(const struct stat& info);
 /// A directory of the user of this process that nobody else may write to.
 bool is_own_directory(const struct stat& info);
 
+/// A file or directory as an installation shares it with everybody: of root or of the user of this process,
+/// and nobody else may write to it.
+bool is_of_installation(const struct stat& info);
+
 }  // namespace mist

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <optional>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include "base/bubblewrap.h"
+#include "base/file_identity.h"
+#include "base/scratch_directory.h"
 #include "base/text.h"
 #include "catalog/trial_messages.h"
 #include "kube/kubeconfig.h"
@@ -37,26 +38,11 @@ Error package_fault(const TrialListener& listener, std::string summary) {
   return error(ErrorKind::Invalid, "{}", summary).with_detail(PackageFault{listener.step()});
 }
 
-// As SharedCodeCache trusts it; a sandbox of an ordinary user doesn't see whose it is.
-bool is_installed(const Path& directory) {
+// As a SharedCodeCache in the sandbox can't tell, where root is nobody known.
+bool is_trusted(const Path& directory) {
   struct stat info{};
-  return ::stat(directory.c_str(), &info) == 0 && (info.st_uid == 0 || info.st_uid == ::geteuid()) &&
-         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return ::stat(directory.c_str(), &info) == 0 && is_of_installation(info);
 }
-
-// Gone when the part ends.
-class PackageDirectory {
- public:
-  PackageDirectory(FileSystem& files, Path path) : files_(files), path_(std::move(path)) {}
-  PackageDirectory(const PackageDirectory&) = delete;
-  PackageDirectory& operator=(const PackageDirectory&) = delete;
-  ~PackageDirectory() { (void)files_.remove_all(path_); }
-  const Path& path() const { return path_; }
-
- private:
-  FileSystem& files_;
-  Path path_;
-};
 
 std::string last_words_of(const ProcessResult& ran) {
   std::string_view text = trim(ran.err);
@@ -114,7 +100,7 @@ Command TrialProcesses::command(TrialPart part, const Path& packages,
                    .directory = "/tmp"};
   if (options_.limits_files) view.temporary_bytes = limits.file_bytes;
   if (const Path code = dependencies_.engines.engines.code();
-      dependencies_.files.is_directory(code) && !is_installed(code))
+      dependencies_.files.is_directory(code) && !is_trusted(code))
     view.hidden.push_back(code);
   if (!is_offline) view.environment.insert(options_.environment.begin(), options_.environment.end());
   for (const Path& each : cluster_files) view.read_only.push_back({each, each});
@@ -279,7 +265,7 @@ Result<bool> TrialProcesses::run_in(const Path& packages, TrialPart part, const 
 
 Result<bool> TrialProcesses::run(TrialPart part, const Job& job, Duration spent, const TrialCluster& cluster,
                                  const TrialReport& report, const Context& context) {
-  const PackageDirectory packages(dependencies_.files, trial_directory(dependencies_, job));
+  const ScratchDirectory packages(dependencies_.files, trial_directory(dependencies_, job));
   MIST_TRY_VOID(dependencies_.files.remove_all(packages.path()));
   MIST_TRY_VOID(write_packages(part, job, packages.path(), report));
   const WallTime began = dependencies_.clock.now();

@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <vector>
@@ -37,29 +36,7 @@ struct Stamp {
   std::time_t used = 0;
 };
 
-bool is_unshared(const struct stat& info) { return (info.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
-
-// Root, as this process sees it. A user namespace that doesn't map root, as a sandbox has it that an ordinary
-// user made, shows its files as those of the overflow user (user_namespaces(7)). The one who made the
-// namespace chose the installation that is seen in it, and looked at its owner (base/bubblewrap.h).
-uid_t root_as_seen() {
-  std::ifstream map("/proc/self/uid_map");
-  for (uid_t inside = 0, outside = 0, count = 0; map >> inside >> outside >> count;)
-    if (inside == 0) return 0;
-  // In one read: the kernel gives no second part of a setting.
-  std::ifstream setting("/proc/sys/kernel/overflowuid");
-  uid_t overflow = 0;
-  return setting >> overflow ? overflow : 0;
-}
-
-// The trusted owners of files that an installation shares with everybody.
-bool is_trusted_owner(const struct stat& info) {
-  return info.st_uid == ::geteuid() || info.st_uid == root_as_seen();
-}
-
-bool is_installed(const struct stat& info) {
-  return S_ISREG(info.st_mode) && is_trusted_owner(info) && is_unshared(info);
-}
+bool is_installed(const struct stat& info) { return S_ISREG(info.st_mode) && is_of_installation(info); }
 
 std::optional<Stamp> read_stamp(int directory, const std::string& key,
                                 bool (*trusted)(const struct stat&) = &is_own_file) {
@@ -351,7 +328,7 @@ bool SharedCodeCache::load(const crypto::Digest& digest, std::string_view what,
         fmt::format("the compiled code of {} in {} {}; it is not used", what, directory_.string(), why));
     return false;
   };
-  if (!is_trusted_owner(info) || !is_unshared(info) || !is_installed(code))
+  if (!is_of_installation(info) || !is_installed(code))
     return refuse("belongs to another user, or others may write to it");
   const std::optional<Stamp> stamp = read_stamp(directory.get(), key, &is_installed);
   if (!stamp) return refuse("has no valid stamp");

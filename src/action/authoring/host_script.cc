@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/bubblewrap.h"
+#include "base/scratch_directory.h"
 #include "base/text.h"
 #include "config/paths.h"
 #include "registry/local_source.h"
@@ -17,21 +18,6 @@ using package::HostScript;
 
 constexpr std::string_view kManifests = "manifests";
 constexpr std::size_t kMostLines = 200;
-
-// Gone with what it holds, however its owner ends.
-class ScratchDirectory {
- public:
-  ScratchDirectory(FileSystem& files, Path path) : files_(files), path_(std::move(path)) {}
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() { (void)files_.remove_all(path_); }
-
-  const Path& path() const { return path_; }
-
- private:
-  FileSystem& files_;
-  Path path_;
-};
 
 Status write_files(FileSystem& files, const Path& directory, const Files& content) {
   for (const auto& [path, text] : content) {
