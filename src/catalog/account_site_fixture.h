@@ -159,6 +159,35 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
     visitor.get("/account");
     return visitor;
   }
+  std::string token(const std::string& account, const std::string& scopes = std::string(kUsualScopes)) {
+    const SecretString made = new_token(random_);
+    EXPECT_TRUE(
+        accounts_
+            ->add_token(
+                {.account = account, .digest = token_digest(made.reveal()), .label = "t", .scopes = scopes})
+            .ok());
+    return made.reveal();
+  }
+  // A request to the REST API; no token: of nobody.
+  http::WebAnswer rest(const std::string& method, const std::string& path, const std::string& token = {},
+                       const std::string& body = {}) {
+    const auto question = path.find('?');
+    http::WebRequest request{.method = method,
+                             .path = "/api/v1" + path.substr(0, question),
+                             .query = question == std::string::npos ? "" : path.substr(question + 1),
+                             .body = body,
+                             .peer = "192.0.2.7"};
+    if (!token.empty()) request.headers.push_back({"Authorization", "Bearer " + token});
+    if (!body.empty()) request.headers.push_back({"Content-Type", "application/json"});
+    return site_->answer(request);
+  }
+  // The same of an account, which has one token for that.
+  http::WebAnswer api(const std::string& method, const std::string& path, const std::string& as = {},
+                      const std::string& body = {}) {
+    if (as.empty()) return rest(method, path, as, body);
+    if (!tokens_.contains(as)) tokens_[as] = token(as);
+    return rest(method, path, tokens_[as], body);
+  }
   static std::string place(const http::WebAnswer& answer) {
     return std::string(http::find_header(answer.headers, "Location"));
   }
@@ -196,6 +225,7 @@ class AccountSiteTest : public ::testing::TestWithParam<DatabaseKind> {
   std::unique_ptr<OidcClient> oidc_;
   std::map<std::string, std::vector<std::string>> txt_;  // records
   std::vector<std::string> asked_;
+  std::map<std::string, std::string> tokens_;  // by account: api()
   bool dns_is_down_ = false;
   std::function<void()> meanwhile_;  // happens while the next name is looked up
   std::unique_ptr<Site> site_;

@@ -27,25 +27,9 @@ class FeedbackTest : public AccountSiteTest {
  protected:
   FeedbackTest() { publish("etcd", "ann"); }
 
-  std::string token(const std::string& account, const std::string& scopes = std::string(kUsualScopes)) {
-    const SecretString made = new_token(random_);
-    EXPECT_TRUE(
-        accounts_
-            ->add_token(
-                {.account = account, .digest = token_digest(made.reveal()), .label = "t", .scopes = scopes})
-            .ok());
-    return made.reveal();
-  }
   WebAnswer api(const std::string& method, const std::string& path, const std::string& token = {},
                 const std::string& body = {}) {
-    http::WebRequest request{.method = method, .path = "/api/v1" + path, .body = body, .peer = "192.0.2.7"};
-    if (const auto question = path.find('?'); question != path.npos) {
-      request.query = path.substr(question + 1);
-      request.path = "/api/v1" + path.substr(0, question);
-    }
-    if (!token.empty()) request.headers.push_back({"Authorization", "Bearer " + token});
-    if (!body.empty()) request.headers.push_back({"Content-Type", "application/json"});
-    return site_->answer(request);
+    return rest(method, path, token, body);
   }
   Value json(const std::string& path, const std::string& token = {}) {
     const WebAnswer answer = api("GET", path, token);

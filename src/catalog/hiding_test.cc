@@ -29,17 +29,6 @@ class HidingTest : public AccountSiteTest {
         store_->add_project({.name = "etcd", .owner = "ann", .url = "https://git.example.com/etcd"}).ok());
     publish("1.0.0");
     publish("1.1.0");
-    for (const auto& [name, scopes] :
-         {std::pair("ann", kUsualScopes), std::pair("mod", kUsualScopes), std::pair("bob", kUsualScopes)}) {
-      const SecretString made = new_token(random_);
-      EXPECT_TRUE(accounts_
-                      ->add_token({.account = name,
-                                   .digest = token_digest(made.reveal()),
-                                   .label = "",
-                                   .scopes = std::string(scopes)})
-                      .ok());
-      tokens_[name] = made.reveal();
-    }
   }
   void publish(const std::string& number) {
     NewVersion version{.package = "etcd", .version = number, .tag = number, .commit = std::string(40, 'a')};
@@ -51,13 +40,6 @@ class HidingTest : public AccountSiteTest {
     const auto job = store_->lease("w", 30s);
     ASSERT_TRUE(job.ok() && *job);
     ASSERT_TRUE(store_->finish(**job, true).ok());
-  }
-  WebAnswer api(const std::string& method, const std::string& path, const std::string& as = {},
-                const std::string& body = {}) {
-    http::WebRequest request{.method = method, .path = "/api/v1" + path, .body = body, .peer = "192.0.2.7"};
-    if (!as.empty()) request.headers.push_back({"Authorization", "Bearer " + tokens_[as]});
-    if (!body.empty()) request.headers.push_back({"Content-Type", "application/json"});
-    return site_->answer(request);
   }
   static std::string blob(const std::string& number) {
     return "/blobs/" + crypto::sha256("bytes of " + number).str();
@@ -102,8 +84,6 @@ class HidingTest : public AccountSiteTest {
     for (const AuditEntry& each : found.items) subjects.push_back(each.subject);
     return subjects;
   }
-
-  std::map<std::string, std::string> tokens_;
 };
 
 constexpr std::string_view kReason = R"({"reason": "it sends <keys> away"})";

@@ -24,16 +24,6 @@ class ReviewTest : public AccountSiteTest {
   ReviewTest() {
     EXPECT_TRUE(
         store_->add_project({.name = "etcd", .owner = "ann", .url = "https://git.example.com/etcd"}).ok());
-    for (const char* name : {"ann", "mod", "bob"}) {
-      const SecretString made = new_token(random_);
-      EXPECT_TRUE(accounts_
-                      ->add_token({.account = name,
-                                   .digest = token_digest(made.reveal()),
-                                   .label = "",
-                                   .scopes = std::string(kUsualScopes)})
-                      .ok());
-      tokens_[name] = made.reveal();
-    }
   }
   void submit(const std::string& number, ReviewPolicy policy, const std::string& package = "etcd") {
     NewVersion version{.package = package, .version = number, .tag = number, .commit = std::string(40, 'a')};
@@ -58,18 +48,6 @@ class ReviewTest : public AccountSiteTest {
     submit(number, ReviewPolicy::EveryVersion);
     finish();
   }
-  WebAnswer api(const std::string& method, const std::string& path, const std::string& as = {},
-                const std::string& body = {}) {
-    const auto question = path.find('?');
-    http::WebRequest request{.method = method,
-                             .path = "/api/v1" + path.substr(0, question),
-                             .query = question == std::string::npos ? "" : path.substr(question + 1),
-                             .body = body,
-                             .peer = "192.0.2.7"};
-    if (!as.empty()) request.headers.push_back({"Authorization", "Bearer " + tokens_[as]});
-    if (!body.empty()) request.headers.push_back({"Content-Type", "application/json"});
-    return site_->answer(request);
-  }
   int decide(const std::string& number, const std::string& body, const std::string& as = "mod") {
     return api("PUT", fmt::format("/packages/etcd/versions/{}/review", number), as, body).status;
   }
@@ -90,7 +68,6 @@ class ReviewTest : public AccountSiteTest {
   }
   Review review_of(const std::string& number) { return (*store_->version("etcd", number))->review; }
 
-  std::map<std::string, std::string> tokens_;
   std::string previous_;
 };
 

@@ -65,6 +65,19 @@ class RecoverTest : public testing::ReleaseFixture {
   Result<RecoverReport> recover_now(const RecoverOptions& options = {}) {
     return recover(environment(), id, options, Context());
   }
+  // The process "somebody" dies before its second write, with the lock in its hand.
+  void die_in_first_install() {
+    std::atomic<bool> dead = false;
+    cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
+      if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
+      return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
+    });
+    Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+    dying.process = "somebody";
+    ASSERT_FALSE(deploy(dying, id, install_intent(rendering(kFirstYaml, "1")), {}, Context()).ok());
+    cluster.set_before({});
+    ASSERT_TRUE(now().anchor->lock);
+  }
   void refuse(const std::string& name) {
     cluster.set_before([name](const FakeCall& call) -> std::optional<Error> {
       // Used up since the server was asked.
@@ -467,16 +480,7 @@ TEST_F(RecoverTest, AFailedFirstInstallIsRemovedOnceApproved) {
 
 // Its term takes 15 seconds, which nobody waits for to say no.
 TEST_F(RecoverTest, UndoingAFirstInstallAsksBeforeItWaitsForTheLockOfTheDead) {
-  std::atomic<bool> dead = false;
-  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
-    return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
-  });
-  Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
-  dying.process = "somebody";
-  ASSERT_FALSE(deploy(dying, id, install_intent(rendering(kFirstYaml, "1")), {}, Context()).ok());
-  cluster.set_before({});
-  ASSERT_TRUE(now().anchor->lock);
+  die_in_first_install();
   testing::RecordedEvents heard;
   Environment next{
       cluster, untiring, random, heard, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
@@ -504,15 +508,7 @@ TEST_F(RecoverTest, UndoingAFirstInstallAsksBeforeItWaitsForTheLockOfTheDead) {
 
 // Nobody agreed to delete an object that appeared during the wait.
 TEST_F(RecoverTest, UndoingAFirstInstallAsksAgainAboutWhatAppearsDuringTheWait) {
-  std::atomic<bool> dead = false;
-  cluster.set_before([&](const FakeCall& call) -> std::optional<Error> {
-    if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
-    return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
-  });
-  Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
-  dying.process = "somebody";
-  ASSERT_FALSE(deploy(dying, id, install_intent(rendering(kFirstYaml, "1")), {}, Context()).ok());
-  cluster.set_before({});
+  die_in_first_install();
   Environment next = environment();
   next.life = [](std::string_view) { return ProcessLife::Dead; };
   std::vector<std::size_t> asked;
