@@ -150,7 +150,7 @@ let TheVersion = {
   from_hub | doc "The other way" | optional,
 }
 in
-# What such a function gives: what it leaves out stays as it is.
+# The result of such a function: fields that it leaves out stay as they are.
 let TheConverted = {
   spec | { _ : Dyn } | optional,
   status | { _ : Dyn } | optional,

@@ -82,7 +82,7 @@ def mirror_has_packages_of_git_registries(t):
     equal(t.run("generate", "x", "-p", "shop/plain:0.1.0").out, expected)
     contains(t.run("generate", "x", "-p", "shop/plain:^0").out, "0.2.0")
     contains(t.run("generate", "x", "-p", "shop/Team/web:1.4.0").out, "Deployment")
-    # What was installed before is what the mirror has, byte for byte.
+    # The mirror has the installed package, byte for byte.
     contains(t.run("diff", "plain").out, "no differences")
     t.run("upgrade", "plain", "-p", "shop/plain:^0")
     equal(package_of(t, "plain").split("@")[0], "shop/plain:0.2.0")

@@ -176,7 +176,7 @@ def conversions_survive_a_killed_operator_and_a_revision_that_is_rejected(t):
     t.kube.wait("it is made", lambda: made(t, "web") == {"image": "nginx", "tag": "1"})
     before = crd_of(t, group)["spec"]["conversion"]
 
-    # What is in force stays where the next revision isn't good, also for an operator that starts then.
+    # The revision in force stays while the next one isn't good, also for an operator that starts then.
     publish(t, two_versions(group, "v2", to_hub="fun old => { spec = 1 + }"))
     wait_told(t, "Rejected")
     operator.stop(signal.SIGKILL)

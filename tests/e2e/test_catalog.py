@@ -105,7 +105,7 @@ def a_catalog_takes_a_tag_to_a_badge_and_kpm_installs_it(t):
     t.run("kpm", "update")
     for verb in ("info", "install", "get"):
         t.refused("kpm", verb, "etcd", says=["all 2 versions of etcd were yanked", "1.1.0: it loses keys", "etcd:1.1.0"])
-    # What was used once needs no service.
+    # A package that was used once needs no service.
     equal(catalog.stop(server), 0, server.log.read_text())
     contains(t.run("kpm", "info", "etcd:1.1.0").out, "\tVersion: 1.1.0\n")
     t.refused("kpm", "update", says=["catalog"])
@@ -578,7 +578,7 @@ def search_finds_what_a_catalog_has_and_installs_it_by_that_name(t):
     contains(named.out, "ConfigMap")
     contains(named.err, "community/etcd:1.1.0 was yanked: it loses keys")
     t.refused("generate", "etcd", "-p", "community/etcd:3.0.0", says=["no version 3.0.0 of etcd", "1.0.0"])
-    # What was used once needs no catalog.
+    # A package that was used once needs no catalog.
     equal(catalog.stop(server), 0, server.log.read_text())
     contains(t.run("generate", "etcd", "-p", "community/etcd:1.1.0").out, "ConfigMap")
     equal(found("etcd"), ["community/etcd:1.0.0"])

@@ -70,7 +70,7 @@ def a_catalog_on_a_full_disk(t):
         return status, answer
 
     def fill_until_it_refuses():
-        """What the database has free in its own files may still be used; then it refuses, and says why."""
+        """Until the database has filled the free pages of its own files; then it refuses, and says why."""
         for number in range(200):
             filler.fill()
             status, answer = yank(f"{number} " + "x" * 400)

@@ -54,7 +54,7 @@ class Everywhere:
         return self.package
 
     def locked(self, versions):
-        """What `outdated` says of the platform in these versions: {kind: (locked, fits, newest)}."""
+        """The lines of `outdated` about the platform in these versions: {kind: (locked, fits, newest)}."""
         said = {each["package"]: each for each in
                 self.t.run("package", "outdated", self.package, "-o", "json").json["packages"]}
         equal(sorted(said), sorted(self.ids.values()))
@@ -111,7 +111,7 @@ def locks_are_the_same_through_mirrors(t):
     copied = mirrored(t, *both, "--to", "oci-layout:copies")
     there.stop()
     away(t, "away", there.sources, copied["mirrors"])
-    # What is mirrored is what there is: 2.0.0 is nowhere.
+    # Only mirrored versions exist: 2.0.0 is nowhere.
     t.run("package", "lock", package, "--locked")
     there.locked({kind: ("1.1.0", "1.1.0", "1.1.0") for kind in KINDS})
     lock.write_text(old)

@@ -35,7 +35,7 @@ def kinds(t, reference):
 
 
 def raw(registry, method, path, body=b"", content_type=MANIFEST):
-    """What a registry answers: (status, headers, content)."""
+    """The answer of a registry: (status, headers, content)."""
     connection = http.client.HTTPConnection("127.0.0.1", int(registry.host.rsplit(":", 1)[1]))
     connection.request(method, path, body, {"Content-Type": content_type, "Accept": "*/*"})
     answer = connection.getresponse()
@@ -109,7 +109,7 @@ def referrers_come_in_pages_and_without_filters(t):
                   if each["artifactType"] == "application/vnd.example.note"}
         check(not any(line.endswith(tuple(others)) for line in read), "those of other types aren't read")
         equal(registry.filtered > 0, filters)
-        # What isn't a document goes where the package goes.
+        # A signature isn't a document: it goes where the package goes.
         target = SmallRegistry(t, filters=filters, page=page)
         copied = t.run("registry", "copy", reference, target(f"{name}:1.0.0"), "-o", "json").json
         equal(copied["referrers"], 8, "SBOM, provenance, five others, and cosign's")

@@ -82,7 +82,7 @@ def signatures_of_another_key_than_before_are_refused(t):
     t.run("verify", registry("team/shop:1.1.0"), "--accept-changed")
     t.run("upgrade", "shop", "-p", registry("team/shop:1.1.0"))
     t.refused("upgrade", "shop", "-p", registry("team/shop:1.2.0"), says=[two["signedWith"]])
-    # What was installed before stays what it was.
+    # The installed package stays as it was.
     t.run("rollback", "shop", "v1")
     t.run("uninstall", "shop", "--yes")
 
@@ -200,7 +200,7 @@ def signatures_of_what_is_published_are_those_of_push(t):
     keys(t, "release", "other")
     package = t.package("shop", config_map("a", {"version": "1"}))
     arguments = ["publish", package, registry("deploy/shop:prod"), "--clock", "2026-01-01T00:00:00Z"]
-    # Whoever signs has to be named, before anything is sent.
+    # The signer has to be named before anything is sent.
     mark = registry.mark()
     t.refused(*arguments, "--sign", code=2, says=["--sign needs a value", "--sign FILE signs with a key, --keyless with an identity"])
     t.refused(*arguments, "--sign", str(t.dir / "nothing.key"), says=["nothing.key"])
