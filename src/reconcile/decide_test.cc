@@ -1053,18 +1053,19 @@ class BetweenStatesTest : public ReconcileTest {
     ADD_FAILURE() << "it never ends";
     return all;
   }
+  // The instance wants all of them.
+  void describe_all(std::string_view nodes, std::string_view sequence) {
+    std::string also;
+    const Value names = yaml(nodes);
+    for (const Value::Member& each : names.as_object())
+      also += fmt::format("{}{{from: instance, to: {}}}", also.empty() ? "" : ", ", each.key);
+    describe(
+        fmt::format("kind: {{group: example.com, version: v1, kind: App}}\nnodes: {}\nalso: [{}]\n"
+                    "sequence: [{}]",
+                    nodes, also, sequence));
+  }
   void describe_chain(std::string_view stopped, std::string_view sequence) {
-    describe(fmt::format(R"(
-kind: {{group: example.com, version: v1, kind: App}}
-nodes: {{stopped: {}, config: own, other: own, running: own}}
-also:
-  - {{from: instance, to: stopped}}
-  - {{from: instance, to: config}}
-  - {{from: instance, to: other}}
-  - {{from: instance, to: running}}
-sequence: [{}]
-)",
-                         stopped, sequence));
+    describe_all(fmt::format("{{stopped: {}, config: own, other: own, running: own}}", stopped), sequence);
   }
   using Rounds = std::vector<std::vector<std::string>>;
 
@@ -1113,20 +1114,9 @@ TEST_F(BetweenStatesTest, TheObjectStaysWhereGoingBackWouldNotHelp) {
 
 // Nobody would go on to the state in which the object is now, since another one may follow the first.
 TEST_F(BetweenStatesTest, TheObjectStaysWhereAnotherStateWouldFollowFirst) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, config: own, warm: own, running: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: config}
-  - {from: instance, to: warm}
-  - {from: instance, to: running}
-sequence:
-  - {from: stopped, to: config}
-  - {from: stopped, to: warm}
-  - {from: warm, to: running}
-  - {from: config, to: running}
-)");
+  describe_all("{stopped: own, config: own, warm: own, running: own}",
+               "{from: stopped, to: config}, {from: stopped, to: warm}, {from: warm, to: running}, {from: "
+               "config, to: running}");
   rounds();
   ASSERT_EQ(objects["web"].string_at({"data", "by"}), "running");
   instance["spec"].set("size", 2);
@@ -1136,17 +1126,8 @@ sequence:
 
 // A node that reads the object isn't one of its states: its contract holds, or it doesn't.
 TEST_F(BetweenStatesTest, AnEdgeFromANodeThatReadsIsNeverPassed) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {seen: {type: read, contract: true}, running: own, config: own}
-also:
-  - {from: instance, to: seen}
-  - {from: instance, to: running}
-  - {from: instance, to: config}
-sequence:
-  - {from: seen, to: running, until: gone}
-  - {from: seen, to: config}
-)");
+  describe_all("{seen: {type: read, contract: true}, running: own, config: own}",
+               "{from: seen, to: running, until: gone}, {from: seen, to: config}");
   object_of["seen"] = "web";
   refuses_all = true;
   EXPECT_EQ(rounds(), Rounds{{"running"}});
@@ -1155,21 +1136,9 @@ sequence:
 
 // Two objects go back together.
 TEST_F(BetweenStatesTest, ANodeThatWaitsForStatesOfTwoObjectsTakesBothBack) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, other: own, config: own, running: own, other-running: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: other}
-  - {from: instance, to: config}
-  - {from: instance, to: running}
-  - {from: instance, to: other-running}
-sequence:
-  - {from: stopped, to: config}
-  - {from: other, to: config}
-  - {from: config, to: running}
-  - {from: config, to: other-running}
-)");
+  describe_all("{stopped: own, other: own, config: own, running: own, other-running: own}",
+               "{from: stopped, to: config}, {from: other, to: config}, {from: config, to: running}, {from: "
+               "config, to: other-running}");
   rounds();
   instance["spec"].set("size", 2);
   const Rounds again = {{"other", "stopped"}, {"config"}, {"other-running", "running"}};
@@ -1177,19 +1146,8 @@ sequence:
 }
 
 TEST_F(BetweenStatesTest, SoDoesAnActThatALaterStateWaitsForOverAnother) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, job: act, warm: own, running: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: job}
-  - {from: instance, to: warm}
-  - {from: instance, to: running}
-sequence:
-  - {from: stopped, to: job}
-  - {from: job, to: warm}
-  - {from: warm, to: running}
-)");
+  describe_all("{stopped: own, job: act, warm: own, running: own}",
+               "{from: stopped, to: job}, {from: job, to: warm}, {from: warm, to: running}");
   sized = "job";
   rounds();
   ASSERT_EQ(objects["web"].string_at({"data", "by"}), "running");
@@ -1199,34 +1157,17 @@ sequence:
 }
 
 TEST_F(BetweenStatesTest, AStateIsNotPresentBecauseTheObjectIs) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, config: own, warm: own, running: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: config}
-  - {from: instance, to: warm}
-  - {from: instance, to: running}
-sequence:
-  - {from: stopped, to: config}
-  - {from: config, to: warm}
-  - {from: warm, to: running, until: present}
-)");
+  describe_all(
+      "{stopped: own, config: own, warm: own, running: own}",
+      "{from: stopped, to: config}, {from: config, to: warm}, {from: warm, to: running, until: present}");
   failing = "config";
   EXPECT_EQ(rounds(), Rounds{{"stopped"}});
   EXPECT_EQ(report("running").state, NodeState::Waiting);
 }
 
 TEST_F(BetweenStatesTest, AValueBetweenThemIsReadyAfterwards) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, config: value, running: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: config}
-  - {from: instance, to: running}
-sequence: [{from: stopped, to: config}, {from: config, to: running}]
-)");
+  describe_all("{stopped: own, config: value, running: own}",
+               "{from: stopped, to: config}, {from: config, to: running}");
   rounds();
   EXPECT_EQ(objects["web"].string_at({"data", "by"}), "running");
   for (const NodeReport& each : last.nodes)
@@ -1235,20 +1176,9 @@ sequence: [{from: stopped, to: config}, {from: config, to: running}]
 
 // It was on its way already when the first state got another input.
 TEST_F(BetweenStatesTest, AnEdgeFromAStateThatWasPassedHolds) {
-  describe(R"(
-kind: {group: example.com, version: v1, kind: App}
-nodes: {stopped: own, warm: own, running: own, last: own}
-also:
-  - {from: instance, to: stopped}
-  - {from: instance, to: warm}
-  - {from: instance, to: running}
-  - {from: instance, to: last}
-sequence:
-  - {from: stopped, to: warm}
-  - {from: stopped, to: running}
-  - {from: warm, to: running}
-  - {from: last, to: running}
-)");
+  describe_all("{stopped: own, warm: own, running: own, last: own}",
+               "{from: stopped, to: warm}, {from: stopped, to: running}, {from: warm, to: running}, {from: "
+               "last, to: running}");
   sized = "stopped";
   failing = "last";
   rounds();
