@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "reconcile/facts.h"
@@ -354,7 +355,7 @@ TEST_F(ReconcileTest, SaysWhyAnActOrAWorkloadOfItDoesNotRun) {
     cause = "FailedCreate: exceeded quota";
     last = decide(blueprint, instance, record, stuck);
     EXPECT_EQ(report("a").state, NodeState::Progressing);
-    EXPECT_EQ(report("a").detail, before + "; " + cause) << type;
+    EXPECT_EQ(report("a").detail, fmt::format("{}; {}", before, cause)) << type;
   }
 }
 
@@ -873,10 +874,10 @@ TEST_F(ReconcileTest, AContractCountsOnceTheControllerHasSeenTheLastChange) {
     EXPECT_EQ(report("b").detail, "waits for a: its controller hasn't seen its last change");
     objects["a"]["status"].set("observedGeneration", 2);
     EXPECT_THAT(decide(blueprint, instance, record, contracts).applies, ::testing::SizeIs(1)) << node;
-    const Status broken = error(ErrorKind::Invalid, "contract broken: extra field kind")
-                              .with_because("contract broken\n  extra");
-    contracts.check_node = [&](const std::string&, const Value&) { return broken; };
-    contracts.check_edge = [&](std::size_t, const Value&) { return broken; };
+    Status broken = error(ErrorKind::Invalid, "contract broken: extra field kind")
+                        .with_because("contract broken\n  extra");
+    contracts.check_node = [&](const std::string&, const Value&) -> Status { return broken; };
+    contracts.check_edge = [&](std::size_t, const Value&) -> Status { return broken; };
     last = decide(blueprint, instance, record, contracts);
     EXPECT_EQ(report("b").detail, "waits for a: contract broken: extra field kind");
   }
