@@ -410,3 +410,40 @@ def what_leaves_the_package_and_has_a_default_is_shown_as_that(t):
     check("replicas: 1" not in t.run("diff", "shop", "-p", less).out, "it would become the default")
     t.run("upgrade", "shop", "-p", less)
     equal(t.kube.get("Deployment", t.ns, "web")["spec"]["replicas"], 5)
+
+
+@test
+def another_strategy_takes_away_the_defaults_of_the_old_one(t):
+    """The server refuses them beside another type, and no apply of ours owns them."""
+    def package(name, strategy, update):
+        web, store = deployment(), {**deployment("store"), "kind": "StatefulSet"}
+        del store["spec"]["replicas"]
+        web["spec"] |= {"strategy": strategy} if strategy else {}
+        store["spec"] |= {"serviceName": "store"} | ({"updateStrategy": update} if update else {})
+        return t.package(name, web, store)
+
+    def strategies():
+        return [t.kube.get("Deployment", t.ns, "web")["spec"]["strategy"],
+                t.kube.get("StatefulSet", t.ns, "store")["spec"]["updateStrategy"]]
+
+    t.run("install", "shop", "-p", package("first", None, None))
+    other = package("other", {"type": "Recreate"}, {"type": "OnDelete"})
+    contains(t.run("diff", "shop", "-p", other).out, "-    rollingUpdate", "+    type: Recreate", "+    type: OnDelete")
+    t.run("upgrade", "shop", "-p", other)
+    equal(strategies(), [{"type": "Recreate"}, {"type": "OnDelete"}])
+    equal(writes(t, "upgrade", "shop", "-p", other), [], "writes without a change")
+    owners = [m["manager"] for m in t.kube.get("Deployment", t.ns, "web")["metadata"]["managedFields"]
+              if "f:strategy" in m["fieldsV1"].get("f:spec", {})]
+    equal(owners, ["mistctl"], "owners of the strategy")
+    # What the package itself said goes by the apply; what somebody else says is asked about.
+    ours = package("ours", {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}, None)
+    t.run("upgrade", "shop", "-p", ours)
+    t.run("upgrade", "shop", "-p", other)
+    equal(strategies(), [{"type": "Recreate"}, {"type": "OnDelete"}])
+    t.run("upgrade", "shop", "-p", package("back", {"type": "RollingUpdate"}, None))
+    t.kube.apply("Deployment", t.ns, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+                                      "spec": {"strategy": {"rollingUpdate": {"maxSurge": 3}}}}, "edit")
+    refused = t.run("upgrade", "shop", "-p", other, code=None)
+    contains(refused.err, "edit", ".spec.strategy.rollingUpdate", "--force-conflicts")
+    t.run("upgrade", "shop", "-p", other, "--force-conflicts")
+    equal(strategies(), [{"type": "Recreate"}, {"type": "OnDelete"}])

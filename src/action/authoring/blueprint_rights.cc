@@ -334,7 +334,7 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
     rights.manifests.push_back(binding(each, whose, account.ns));
   };
   print(own, account.name);
-  if (account.watched.empty()) print(role("ClusterRole", name, {}, std::move(all_rules)), worker);
+  if (account.watched.empty()) print(role("ClusterRole", name, {}, all_rules), worker);
   for (const std::string& ns : std::set(account.watched.begin(), account.watched.end())) {
     Value::Array rules = all_rules;
     if (ns == account.ns) std::ranges::move(std::exchange(place_rules, {}), std::back_inserter(rules));

@@ -164,7 +164,7 @@ bool owned_as_a_whole(const FieldPlace& place) {
 
 class Comparison {
  public:
-  explicit Comparison(bool typed) : typed_(typed) {}
+  Comparison(bool typed, std::string_view kind) : typed_(typed), kind_(kind) {}
 
   std::vector<FieldDifference> found;
 
@@ -176,6 +176,7 @@ class Comparison {
       pop();
     }
     if (place.whole) return compare_leftovers(desired, live, place);
+    if (is_strategy()) drop_default_of_strategy(desired, live, place);
     if (place.owned == nullptr || !place.owned->is_object()) return;
     const std::size_t first = found.size();
     const encoding::MemberFinder wanted(&desired);
@@ -194,6 +195,35 @@ class Comparison {
   // Applying takes members and items away, and leaves out a list or a map of which none is left: the server
   // refuses that, or fills in its default. The built-in types know the empty ones.
   bool may_resist_emptying() const { return !typed_ && !steps_.empty() && steps_.front().name != "metadata"; }
+
+  // The two unions of the built-in types of which the server fills in one member (k8s.io/api/apps/v1,
+  // DeploymentStrategy and StatefulSetUpdateStrategy) and refuses it beside another type.
+  bool is_strategy() const {
+    if (!typed_ || steps_.size() != 2 || steps_[0].name != "spec") return false;
+    return (kind_ == "Deployment" && steps_[1].name == "strategy") ||
+           (kind_ == "StatefulSet" && steps_[1].name == "updateStrategy");
+  }
+
+  // What the server filled in for RollingUpdate is nobody's, so no apply takes it away, and beside another
+  // type the server refuses it. Both change in one patch, or the server would fill it in again.
+  void drop_default_of_strategy(const Value& desired, const Value& live, const FieldPlace& place) {
+    constexpr std::string_view kMember = "rollingUpdate";
+    const Value* const there = live.find(kMember);
+    const std::string_view type = desired.string_at("type");
+    if (there == nullptr || there->is_null() || type.empty() || type == "RollingUpdate") return;
+    const FieldPlace inside = below(place, kMember);
+    if (inside.owned != nullptr || desired.find(kMember) != nullptr) return;
+    push({.kind = PathStep::Kind::Field, .name = std::string(kMember)});
+    differ(nullptr, there, inside, false);
+    found.back().empties = true;
+    found.back().in_whole = true;
+    pop();
+    push({.kind = PathStep::Kind::Field, .name = "type"});
+    const std::string path = path_text(steps_);
+    pop();
+    for (FieldDifference& each : found)
+      if (each.path == path) each.empties = true;
+  }
 
   // Differences from `first` on are the members that go, of a map in which we own nothing afterwards: an
   // apply would take the map with them, and in it what is nobody's.
@@ -477,6 +507,7 @@ class Comparison {
   }
 
   const bool typed_;
+  const std::string_view kind_;  // of a type that is compiled into the server if `typed_`
   std::vector<PathStep> steps_;
   Members members_;
 };
@@ -576,7 +607,7 @@ Value comparable(const Value& object, std::string_view ignored_label, StatusOf s
 
 std::vector<FieldDifference> differences(const Value& desired, const Value& live, std::string_view manager) {
   const bool typed = built_in(desired.string_at("apiVersion").empty() ? live : desired);
-  Comparison comparison(typed);
+  Comparison comparison(typed, live.string_at("kind"));
   // Identity isn't a difference: the live object was found by it, possibly in another API version.
   Value wanted = desired;
   drop_nulls(wanted);

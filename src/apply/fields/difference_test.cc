@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "apply/fields/empty_first.h"
 #include "testing/yaml.h"
 
 namespace mist::apply {
@@ -451,6 +455,57 @@ TEST(SameObject, IsSoWhateverTheOrderOfItsManagers) {
   EXPECT_TRUE(same_object(live, owned(fmt::format("{}, {}", kB, kLater)), ""));
   EXPECT_FALSE(same_object(live, owned(fmt::format("{}, {}", kB, kMore)), ""));
   EXPECT_FALSE(same_object(live, owned(kA), ""));
+}
+
+// What the server filled in for a rolling update; `owners` are managedFields.
+Value with_default_strategy(std::string_view kind, std::string_view field, std::string_view owners) {
+  Value live = yaml(fmt::format(
+      "{{apiVersion: apps/v1, kind: {}, metadata: {{name: web, managedFields: [{}]}}}}", kind, owners));
+  live["spec"].set(std::string(field), yaml("{type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}"));
+  return live;
+}
+
+TEST(Differences, AnotherStrategyTakesAwayWhatTheServerFilledInForTheOldOne) {
+  for (const auto& [kind, field, type] : {std::array{"Deployment", "strategy", "Recreate"},
+                                          std::array{"StatefulSet", "updateStrategy", "OnDelete"}}) {
+    const Value live = with_default_strategy(kind, field, "");
+    const Value wanted =
+        yaml(fmt::format("{{apiVersion: apps/v1, kind: {}, spec: {{{}: {{type: {}}}}}}}", kind, field, type));
+    const auto found = differences(wanted, live, "mistctl");
+    EXPECT_EQ(with_differences(live, emptied_among(found))["spec"][field],
+              yaml(fmt::format("{{type: {}}}", type)));
+    EXPECT_THAT(found, ::testing::SizeIs(2)) << kind;
+    // A union of another kind isn't known, and one of the same type keeps its default.
+    EXPECT_THAT(emptied_among(differences(wanted, with_default_strategy("DaemonSet", field, ""), "mistctl")),
+                IsEmpty());
+    const Value same = yaml(
+        fmt::format("{{apiVersion: apps/v1, kind: {}, spec: {{{}: {{type: RollingUpdate}}}}}}", kind, field));
+    EXPECT_THAT(differences(same, live, "mistctl"), IsEmpty());
+  }
+}
+
+TEST(Differences, ARollingUpdateThatSomebodyOwnsIsInConflictWithAnotherStrategy) {
+  const Value live = with_default_strategy("Deployment", "strategy",
+                                           "{manager: edit, operation: Update, fieldsV1: {f:spec: "
+                                           "{f:strategy: {f:rollingUpdate: {f:maxSurge: {}}}}}}");
+  const auto found = differences(
+      yaml("{apiVersion: apps/v1, kind: Deployment, spec: {strategy: {type: Recreate}}}"), live, "mistctl");
+  const auto emptied = emptied_among(found);
+  const auto member = std::ranges::find(emptied, ".spec.strategy.rollingUpdate", &FieldDifference::path);
+  ASSERT_NE(member, emptied.end());
+  EXPECT_THAT(member->managers, ElementsAre("edit"));
+  EXPECT_FALSE(member->stays_with_others());
+}
+
+// An apply takes away what it applied once.
+TEST(Differences, ARollingUpdateOfOursGoesWithoutAPatch) {
+  const Value live = with_default_strategy("Deployment", "strategy",
+                                           "{manager: mistctl, operation: Apply, fieldsV1: {f:spec: "
+                                           "{f:strategy: {f:type: {}, f:rollingUpdate: {f:maxSurge: {}}}}}}");
+  const auto found = differences(
+      yaml("{apiVersion: apps/v1, kind: Deployment, spec: {strategy: {type: Recreate}}}"), live, "mistctl");
+  EXPECT_THAT(emptied_among(found), IsEmpty());
+  EXPECT_THAT(found, ::testing::SizeIs(2));
 }
 
 }  // namespace
