@@ -61,9 +61,8 @@ bool meets_equality(std::string_view requirement, std::size_t equals, const Valu
 
 std::optional<std::int64_t> integer_of(std::string_view text) {
   std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failed == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 // `a>1`, `a<1`: a label that isn't there, or isn't an integer, is neither.
