@@ -194,8 +194,19 @@ Value Evaluator::to_ask_kinds(const std::string& node, const Value& environment,
   return about_part("kinds_of", node, environment, unknown);
 }
 
-Value Evaluator::to_convert(const std::string& from, const std::string& to, const Value& parts) {
-  return Value::object({{"convert", Value::object({{"from", from}, {"to", to}, {"object", parts}})}});
+Value Evaluator::to_convert(const std::string& from, const std::string& to, const Value& parts, Whole whole) {
+  return Value::object(
+      {{"convert",
+        Value::object({{"from", from}, {"to", to}, {"object", parts}, {"partial", whole == Whole::No}})}});
+}
+
+Result<Value> Evaluator::convert_partial(const std::string& from, const std::string& to, const Value& parts,
+                                         const Context& context) const {
+  auto said = document({to_convert(from, to, parts, Whole::No)}, context);
+  if (!said.ok()) return in_words(std::move(said).error());
+  Value* const result = said->find("result");
+  if (result == nullptr) return error(ErrorKind::Internal, "the conversion of an object gave nothing");
+  return std::move(*result);
 }
 
 // All together cost little more than one. Nickel ends with the first error, so where something fails, the

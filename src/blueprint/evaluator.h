@@ -19,6 +19,9 @@ inline constexpr std::string_view kEntry = "blueprint.ncl";
 /// The files that a ConfigMap holds: its data, by key.
 package::Files files_of(const Value& config_map);
 
+/// Whether an object has all that the contract of its version requires.
+enum class Whole : std::uint8_t { Yes, No };
+
 class Evaluator {
  public:
   /// `renderer` outlives this. `files`: by relative path. Invalid: there is no blueprint.ncl, or a file has a
@@ -42,7 +45,8 @@ class Evaluator {
                             const std::vector<std::string>& unknown);
   /// Of one object of the kind, from a version to another one, by the functions of both; `parts`: what
   /// convert() takes.
-  static Value to_convert(const std::string& from, const std::string& to, const Value& parts);
+  static Value to_convert(const std::string& from, const std::string& to, const Value& parts,
+                          Whole whole = Whole::Yes);
   /// Of each of `parts` what it is in the other version: an object with spec, status, labels and annotations
   /// that has name and namespace besides. The spec meets the contract of that version, with its defaults, and
   /// so does what the status has. Invalid with Nickel's own diagnostic: `failing` is the index of the first
@@ -50,6 +54,10 @@ class Evaluator {
   Result<std::vector<Value>> convert(const std::string& from, const std::string& to,
                                      const std::vector<Value>& parts, std::size_t& failing,
                                      const Context& context) const;
+  /// Of one that lacks what the contract of its version requires (partial_object.h): nothing is held against
+  /// a contract, and no default filled in. Errors as of convert(). Any thread.
+  Result<Value> convert_partial(const std::string& from, const std::string& to, const Value& parts,
+                                const Context& context) const;
   /// Invalid with Nickel's own diagnostic; Trap; Timeout, at the context's deadline. Any thread.
   Result<Value> answer(const Value& question, const Context& context) const;
   /// Of each question what is said to it alone, at little more cost than that of one. nullopt: something of

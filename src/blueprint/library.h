@@ -390,21 +390,26 @@ let held_as = fun kind name object =>
         else
           std.array.fold_left (fun done step => std.seq (forced (at_path [step] whole)) done) value (std.record.fields value))
 in
-# `direction`: the function of the version `name` that makes the object one of the version `target`.
-let stepped = fun kind name direction target object =>
+# `direction`: the function of the version `name` that makes the object one of the version `target`. `held` is
+# held_as, or takes the object as it is.
+let stepped = fun kind held name direction target object =>
   let version = kind.versions."%{name}" in
   let given =
     if std.record.has_field direction version then (version."%{direction}" object) | TheConverted else {}
   in
   object
   |> std.record.map (fun part value => if std.record.has_field part given then given."%{part}" else value)
-  |> held_as kind target
+  |> held kind target
 in
 let converted = fun kind input =>
+  let held = if input.partial then fun _kind _name object => object else held_as in
   let at_hub =
-    if input.from == kind.version then input.object else stepped kind input.from "to_hub" kind.version input.object
+    if input.from == kind.version then
+      input.object
+    else
+      stepped kind held input.from "to_hub" kind.version input.object
   in
-  if input.to == kind.version then at_hub else stepped kind input.to "from_hub" input.to at_hub
+  if input.to == kind.version then at_hub else stepped kind held input.to "from_hub" input.to at_hub
 in
 let kind_of = fun made =>
   { apiVersion = made.apiVersion, kind = made.kind }

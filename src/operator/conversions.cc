@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "blueprint/partial_object.h"
 #include "encoding/json.h"
 #include "operator/log_fields.h"
 #include "operator/words.h"
@@ -73,6 +74,7 @@ struct Conversions::InForce {
   std::string map_version;  // resourceVersion
   Conversion conversion;
   std::optional<blueprint::Evaluator> evaluator;
+  std::optional<std::map<std::string, Value>> specs;  // the schemas, by version; guarded by evaluating
   std::atomic<int> inside{0};
   std::timed_mutex evaluating;  // one at a time: a blueprint has one core's worth of everybody's webhook
 };
@@ -224,25 +226,68 @@ Status Conversions::convert_version(InForce& by, const std::string& from, const 
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < review.objects.size(); ++i)
     if (version_of(review.objects[i]) == from) places.push_back(i);
+  MIST_TRY(const Value* const schema, schema_of(by, from, context));
+  const auto put = [&](std::size_t place, const Value& parts) {
+    objects[place] =
+        with_parts(std::move(objects[place]), fmt::format("{}/{}", review.group, review.version), parts);
+  };
   for (std::size_t begin = 0; begin < places.size(); begin += kMostTogether) {
     const std::size_t end = std::min(begin + kMostTogether, places.size());
     std::vector<Value> parts;
+    std::vector<std::size_t> whole;  // the places of `parts`
     for (std::size_t i = begin; i < end; ++i) {
       const Value& object = review.objects[places[i]];
       auto some = convertible_parts(object);
       if (!some.ok()) return with_place(std::move(some).error(), review, object);
+      if (blueprint::completed(*schema, *some->find("spec"))) {
+        auto converted = convert_partial(by, from, review.version, *std::move(some), context);
+        if (!converted.ok()) return with_place(std::move(converted).error(), review, object);
+        put(places[i], *converted);
+        continue;
+      }
       parts.push_back(*std::move(some));
+      whole.push_back(places[i]);
     }
     std::size_t failing = 0;
     auto converted = by.evaluator->convert(from, review.version, parts, failing, context);
     if (!converted.ok())
-      return with_place(std::move(converted).error(), review, review.objects[places[begin + failing]]);
-    for (std::size_t i = begin; i < end; ++i)
-      objects[places[i]] =
-          with_parts(std::move(objects[places[i]]), fmt::format("{}/{}", review.group, review.version),
-                     (*converted)[i - begin]);
+      return with_place(std::move(converted).error(), review, review.objects[whole[failing]]);
+    for (std::size_t i = 0; i < whole.size(); ++i) put(whole[i], (*converted)[i]);
   }
   return {};
+}
+
+// In steps, since what the version of the hub requires can be missing as well.
+Result<Value> Conversions::convert_partial(InForce& by, const std::string& from, const std::string& to,
+                                           Value parts, const Context& context) {
+  const std::string& hub = by.conversion.hub.version;
+  std::string here = from;
+  while (here != to) {
+    const std::string& next = here == hub ? to : hub;
+    MIST_TRY(const Value* const schema, schema_of(by, here, context));
+    const Value before = *parts.find("spec");
+    auto filled = blueprint::completed(*schema, before);
+    if (filled) parts.set("spec", *filled);
+    MIST_TRY(parts, by.evaluator->convert_partial(here, next, parts, context));
+    if (filled) blueprint::take_out_filled(before, *filled, parts["spec"]);
+    here = next;
+  }
+  return parts;
+}
+
+// Of specs, which say what is missing in an object.
+Result<const Value*> Conversions::schema_of(InForce& by, const std::string& version, const Context& context) {
+  if (!by.specs) {
+    MIST_TRY(const blueprint::Blueprint described,
+             by.evaluator->describe(context, blueprint::Standing::InForce));
+    by.specs.emplace();
+    if (described.resource())
+      for (const blueprint::ResourceVersion& each : described.resource()->versions)
+        by.specs->emplace(each.name, each.spec);
+  }
+  const auto found = by.specs->find(version);
+  static const Value kNone;
+  return found == by.specs->end() ? &kNone : &found->second;
 }
 
 }  // namespace mist::operator_

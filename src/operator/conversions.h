@@ -67,6 +67,9 @@ class Conversions {
   std::shared_ptr<InForce> in_force(const std::string& blueprint);
   Status convert_version(InForce& by, const std::string& from, const ConversionReview& review,
                          std::vector<Value>& objects, const Context& context);
+  static Result<Value> convert_partial(InForce& by, const std::string& from, const std::string& to,
+                                       Value parts, const Context& context);
+  static Result<const Value*> schema_of(InForce& by, const std::string& version, const Context& context);
 
   Dependencies dependencies_;
   const std::string ns_;

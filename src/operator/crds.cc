@@ -90,11 +90,15 @@ Result<std::string> Crds::see_to(const std::string& blueprint, const blueprint::
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   if (resource.mode == CrdMode::Manage)
     return manage(blueprint, resource, std::move(wanted), conversion, breaking, watched_[blueprint], context);
-  if (conversion && dependencies_.role == Role::Writes) {
-    const auto live = crds->get({"", name_in(wanted)});
+  auto fits = await(wanted, resource.standing, watched_[blueprint]);
+  if (!conversion || dependencies_.role == Role::Waits) return fits;
+  const auto live = crds->get({"", name_in(wanted)});
+  // The server asks already, for the versions that the CRD has now: functions that don't fit it would be
+  // asked in place of those that do. Where it doesn't yet, they have to be there before it does.
+  const bool is_asked = live && live->string_at({"spec", "conversion", "strategy"}) == "Webhook";
+  if (fits.ok() || !is_asked)
     MIST_TRY_VOID(dependencies_.webhook->publish(*conversion, live ? &*live : nullptr, context));
-  }
-  return await(wanted, resource.standing, watched_[blueprint]);
+  return fits;
 }
 
 Result<kube::Informer*> Crds::informer(const std::string& blueprint, const std::string& crd,

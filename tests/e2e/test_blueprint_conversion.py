@@ -238,3 +238,62 @@ def a_replica_that_waits_converts_too(t):
                 {"image": "nginx:1", "replicas": 1})
     check("leads: it holds Lease" not in waiting.said(), waiting.said())
     t.kube.wait("it leads in the end", lambda: "leads: it holds Lease" in waiting.said())
+
+
+@test
+def one_manager_applies_the_one_version_and_then_the_other(t):
+    """The server converts what is left of the object without the fields that go."""
+    group = f"{t.ns}.example.com"
+    webhook(t)
+    remove_all(t, group)
+    publish(t, two_versions(group, "v2"))
+    wait_told(t, "InForce")
+
+    def apply(version, **spec):
+        path = f"{address(t, group, version)}/web?fieldManager=flux"
+        body = {"apiVersion": f"{group}/{version}", "kind": "App", "metadata": {"name": "web"}, "spec": spec}
+        status, answer = t.kube.request("PATCH", path, body, "application/apply-patch+yaml")
+        check(status < 300, answer.get("message"))
+        return answer["spec"]
+
+    def spec_in(version):
+        return t.kube.checked("GET", f"{address(t, group, version)}/web")["spec"]
+
+    apply("v1", image="nginx:1", note="mine")
+    equal(apply("v2", image={"name": "nginx"})["image"]["name"], "nginx", "the new version")
+    check("note" not in spec_in("v2"), "what is applied no longer goes", spec_in("v2"))
+    equal(apply("v2", image={"name": "redis", "tag": "7"}, replicas=2), {"image": {"name": "redis", "tag": "7"}, "replicas": 2})
+    equal(apply("v1", image="nginx:2"), {"image": "nginx:2", "replicas": 1}, "back in the old version")
+    equal(spec_in("v2"), {"image": {"name": "nginx", "tag": "2"}, "replicas": 1})
+    equal(apply("v2", image={"name": "nginx", "tag": "3"})["image"], {"name": "nginx", "tag": "3"})
+    t.kube.wait("the operator sees it", lambda: made(t, "web") == {"image": "nginx", "tag": "3"})
+
+
+@test
+def a_revision_that_does_not_fit_the_awaited_crd_leaves_its_conversions(t):
+    """Somebody applies the CRD later; until then the server asks for the versions that it has."""
+    group = f"{t.ns}.example.com"
+    webhook(t)
+    remove_all(t, group)
+    publish(t, two_versions(group, "v2"))
+    wait_told(t, "InForce")
+    equal(create(t, group, "v1", "web", image="nginx:1")[0], 201, "an object")
+    t.kube.wait("it is made", lambda: made(t, "web") == {"image": "nginx", "tag": "1"})
+
+    def functions():
+        return t.kube.get("ConfigMap", t.ns, "app-conversion")["data"]
+
+    awaited = two_versions(group, "v2").replace("crd = 'manage", "crd = 'await")
+    publish(t, awaited)
+    t.kube.wait("it is in force", lambda: functions()["blueprint.ncl"] == awaited)
+    wait_told(t, "InForce")
+    for mode in ("await", "publish"):
+        renamed = awaited.replace("'await", f"'{mode}").replace("name | String, tag", "picture | String, tag").replace(
+            "image.name", "image.picture").replace("name = std.array.first", "picture = std.array.first").replace(
+            "{ name = old.spec.image }", "{ picture = old.spec.image }")
+        publish(t, renamed)
+        wait_told(t, "Rejected", f"apps.{group}")
+        check(functions()["blueprint.ncl"] == awaited, "the functions in force", functions())
+        equal(t.kube.checked("GET", f"{address(t, group, 'v1')}/web")["spec"]["image"], "nginx:1")
+        publish(t, awaited)
+        wait_told(t, "InForce")
