@@ -457,7 +457,7 @@ TEST(SameObject, IsSoWhateverTheOrderOfItsManagers) {
   EXPECT_FALSE(same_object(live, owned(kA), ""));
 }
 
-// What the server filled in for a rolling update; `owners` are managedFields.
+// With the default for a rolling update; `owners` are managedFields.
 Value with_default_strategy(std::string_view kind, std::string_view field, std::string_view owners) {
   Value live = yaml(fmt::format(
       "{{apiVersion: apps/v1, kind: {}, metadata: {{name: web, managedFields: [{}]}}}}", kind, owners));
