@@ -204,8 +204,9 @@ class Comparison {
            (kind_ == "StatefulSet" && steps_[1].name == "updateStrategy");
   }
 
-  // The default that the server filled in for RollingUpdate is nobody's, so no apply takes it away, and beside another
-  // type the server refuses it. Both change in one patch, or the server would fill it in again.
+  // The default that the server filled in for RollingUpdate is nobody's, so no apply takes it away, and
+  // beside another type the server refuses it. Both change in one patch, or the server would fill it in
+  // again.
   void drop_default_of_strategy(const Value& desired, const Value& live, const FieldPlace& place) {
     constexpr std::string_view kMember = "rollingUpdate";
     const Value* const there = live.find(kMember);
