@@ -133,7 +133,7 @@ Value signatures_value(const std::vector<trust::Proof>& proofs) {
 
 Result<std::optional<registry::Verdict>> recorded_signatures(Machine& machine,
                                                              const package::Source& source) {
-  const std::optional<registry::Verdict> none;
+  std::optional<registry::Verdict> none;
   const Result<registry::PackageRef> parsed = registry::PackageRef::parse(source.reference);
   if (!parsed) return none;
   MIST_TRY(const config::Paths paths, paths_of(machine));

@@ -382,8 +382,12 @@ class Controller::State {
               if (observed.ok()) {
                 if (observed->there()) memory.there(id);
                 if (observed->absent() && known) memory.gone(id);
+                const bool is_foreign = owned && known && observed->there() &&
+                                        !reconcile::is_of(observed->object, instance);
+                // One that was let go stays in the record of an instance that ends, and is in nobody's way.
+                if (is_foreign && is_ending) memory.gone(id);
                 // No watch tells when somebody else's object goes.
-                if (owned && known && observed->there() && !reconcile::is_of(observed->object, instance))
+                if (is_foreign && !is_ending)
                   trouble = error(ErrorKind::Conflict, "{} exists already and belongs to somebody else",
                                   id.display());
                 return *std::move(observed);

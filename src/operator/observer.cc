@@ -71,7 +71,8 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
     auto asked = client_.get({*sight.resource, id.ns, id.name}, context);
     if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
     if (asked.ok()) object = *std::move(asked);
-    unseen_ |= object.has_value();
+    // One that lost its label is seen by no watch, later neither.
+    unseen_ |= object && !object->string_at({"metadata", "labels", kInstanceLabel}).empty();
   }
   observed.state = object ? Observation::State::There : Observation::State::Absent;
   if (object) observed.object = *std::move(object);

@@ -48,6 +48,15 @@ bool only_runs(const ObjectId& id) {
          std::ranges::end(kKinds);
 }
 
+// An act that comes after objects of which none is there has nothing to save. `held`: their nodes.
+bool has_something_to_save(const std::vector<std::string>& held, const Record& recorded,
+                           const Queries& queries) {
+  return held.empty() || std::ranges::any_of(recorded.objects, [&](const Recorded& each) {
+           return std::ranges::find(held, each.node) != held.end() &&
+                  !queries.observe(each.id, true).absent();
+         });
+}
+
 class Reconciler {
  public:
   Reconciler(const Blueprint& blueprint, const Value& instance, const Record& recorded,
@@ -59,6 +68,7 @@ class Reconciler {
         uid_(instance.string_at({"metadata", "uid"})),
         survey_(blueprint, instance, recorded, queries) {
     plan_.record.progress = recorded.progress;
+    plan_.record.last_acts = recorded.last_acts;
     for (const blueprint::Node& each : blueprint.nodes()) reports_.emplace_back().node = each.name;
   }
 
@@ -75,7 +85,7 @@ class Reconciler {
       judge_node(node);
       if (survey_.wanted(node) == Truth::False) continue;
       held.emplace(name, name);
-      for (const std::string& before : survey_.after(node)) held.emplace(before, name);
+      for (const std::string& before : survey_.held_by(node)) held.emplace(before, name);
       plan_.nodes.push_back(std::move(reports_[node]));
     }
     return std::move(plan_);
@@ -83,6 +93,7 @@ class Reconciler {
 
   Plan run() {
     remember_successes();
+    note_last_acts();
     for (const graph::Node node : blueprint_.order()) judge_node(node);
     fill_status();
     keep_what_cannot_be_judged();
@@ -106,13 +117,16 @@ class Reconciler {
     report.detail = std::move(detail);
   }
 
-  // An act that comes after objects of which none is there has nothing to save.
   bool has_a_use(graph::Node node) const {
-    const std::vector<std::string> before = survey_.after(node);
-    return before.empty() || std::ranges::any_of(recorded_.objects, [&](const Recorded& each) {
-             return std::ranges::find(before, each.node) != before.end() &&
-                    !queries_.observe(each.id, true).absent();
-           });
+    return has_something_to_save(survey_.held_by(node), recorded_, queries_);
+  }
+
+  // For the day on which there is no blueprint.
+  void note_last_acts() {
+    plan_.record.last_acts.clear();
+    for (const graph::Node node : blueprint_.order())
+      if (told(node).at_teardown && survey_.closure().wanted(node) != Truth::False)
+        plan_.record.last_acts[told(node).name] = survey_.held_by(node);
   }
 
   void judge_node(graph::Node node) {
@@ -823,11 +837,34 @@ Value values_of(const Value& instance) {
   return values;
 }
 
+// Acts that were to run before this, and that nobody can run: what they come after stays. Inputs that such an
+// act has reached it reached in this teardown.
+void hold_for_last_acts(const Value& instance, const Record& recorded, const Queries& queries,
+                        std::map<std::string, std::string>& held, Plan& plan) {
+  for (const auto& [act, nodes] : recorded.last_acts) {
+    const auto progress = recorded.progress.find(act);
+    const bool has_run = progress != recorded.progress.end() && !progress->second.reached.empty();
+    if (has_run || goes_out_of_order(instance, act) || !has_something_to_save(nodes, recorded, queries))
+      continue;
+    held.emplace(act, act);
+    for (const std::string& node : nodes) held.emplace(node, act);
+    NodeReport& report = plan.nodes.emplace_back();
+    report.node = act;
+    report.state = NodeState::Failed;
+    report.detail = fmt::format(
+        "it has to run before the rest is deleted, and there is no blueprint in force that says how: put it "
+        "back, "
+        "or name {} in the annotation {} of the instance to do without",
+        act, kOutOfOrderAnnotation);
+  }
+}
+
 // `blueprint` is null where there is none.
 Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& recorded,
                const Queries& queries) {
   Plan plan;
   plan.record.progress = recorded.progress;
+  plan.record.last_acts = recorded.last_acts;
   plan.suspended = is_suspended(instance);
   if (!apimachinery::is_terminating(instance) || plan.suspended) {
     plan.record = recorded;
@@ -843,6 +880,8 @@ Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& 
   if (blueprint != nullptr && std::ranges::any_of(blueprint->nodes(), &blueprint::Node::at_teardown)) {
     plan = Reconciler(*blueprint, instance, recorded, queries).run_last_acts(survivors.held);
     std::erase_if(all, [&](const Recorded& each) { return plan.record.find(each.id) != nullptr; });
+  } else if (blueprint == nullptr) {
+    hold_for_last_acts(instance, recorded, queries, survivors.held, plan);
   }
   prune(all, survivors, instance, queries, plan);
   account_for_marked(blueprint, instance, recorded, queries, plan);

@@ -899,9 +899,9 @@ sequence: [{from: db, to: backup}, {from: db, to: app}]
     Queries jobs = queries();
     jobs.make = [this](const std::string& node, const Value&) -> Result<Value> {
       if (failing == node) return error(ErrorKind::Invalid, "no such field");
+      const bool is_act = node == "backup" || node == "notify";
       return yaml(fmt::format("{{apiVersion: {}, kind: {}, metadata: {{name: {}, namespace: shop}}}}",
-                              node == "backup" ? "batch/v1" : "v1", node == "backup" ? "Job" : "ConfigMap",
-                              node));
+                              is_act ? "batch/v1" : "v1", is_act ? "Job" : "ConfigMap", node));
     };
     last = decide(blueprint, instance, record, jobs);
     carry_out(last);
@@ -962,6 +962,66 @@ TEST_F(LastActTest, ThatCannotBeMadeKeepsTheRestToo) {
   EXPECT_TRUE(objects.contains("db"));
   EXPECT_FALSE(last.finished);
   EXPECT_EQ(report("backup").state, NodeState::Failed);
+}
+
+// The record alone says that there was one.
+TEST_F(LastActTest, KeepsTheRestWithoutTheBlueprintThatCouldRunIt) {
+  begin();
+  EXPECT_THAT(record.last_acts, ElementsAre(std::pair("backup", std::vector<std::string>{"db"})));
+  const auto stored = record_from(to_text(record));
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(*stored, record);
+  for (int round = 0; round < 3; ++round) {
+    last = tear_down(instance, record, queries());
+    carry_out(last);
+  }
+  EXPECT_THAT(deleted, ElementsAre("app")) << "nothing says that this has to wait";
+  EXPECT_EQ(report("db").detail, "waits until backup has run");
+  EXPECT_THAT(report("backup").detail, ::testing::HasSubstr("there is no blueprint in force"));
+  EXPECT_FALSE(last.finished);
+  play();
+  end_job("Complete");
+  play();
+  EXPECT_TRUE(objects.contains("db")) << "its success is recorded first";
+  for (int round = 0; round < 3; ++round) {
+    last = tear_down(instance, record, queries());
+    carry_out(last);
+  }
+  EXPECT_FALSE(objects.contains("db")) << "it has run";
+}
+
+TEST_F(LastActTest, APersonDoesWithoutItWhereThereIsNoBlueprint) {
+  begin();
+  instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, "backup");
+  for (int round = 0; round < 3; ++round) {
+    last = tear_down(instance, record, queries());
+    carry_out(last);
+  }
+  EXPECT_TRUE(objects.empty());
+  EXPECT_TRUE(last.finished);
+}
+
+// Only the one that a person names is left out.
+TEST_F(LastActTest, RunsWhereAPersonDoesWithoutTheOneBeforeIt) {
+  describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {db: own, app: own, backup: {type: act, teardown: true}, notify: {type: act, teardown: true}}
+also: [{from: instance, to: db}, {from: instance, to: app}, {from: instance, to: backup}, {from: instance, to: notify}]
+sequence: [{from: db, to: backup}, {from: backup, to: notify}, {from: db, to: app}]
+)");
+  begin();
+  play();
+  EXPECT_EQ(jobs_there(), 1U);
+  end_job("Failed");
+  instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, "backup");
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_EQ(std::ranges::count(applied, "notify"), 1);
+  EXPECT_TRUE(objects.contains("db"));
+  EXPECT_EQ(report("db").detail, "waits until notify has run");
+  end_job("Complete");
+  for (int round = 0; round < 5; ++round) play();
+  EXPECT_TRUE(objects.empty());
+  EXPECT_TRUE(last.finished);
 }
 
 TEST_F(LastActTest, WithNothingToSaveIsLeftOut) {

@@ -10,6 +10,7 @@
 #include "reconcile/list_selector.h"
 #include "reconcile/member_order.h"
 #include "reconcile/ownership.h"
+#include "reconcile/prune.h"
 #include "reconcile/release_node.h"
 
 namespace mist::reconcile {
@@ -104,7 +105,8 @@ std::vector<Truth> Survey::targets() {
   std::vector<Truth> all;
   const bool is_going = apimachinery::is_terminating(instance_);
   for (graph::Node node = 0; node < blueprint_.nodes().size(); ++node)
-    if (const blueprint::Node& told = blueprint_.nodes()[node]; told.at_teardown && !is_going)
+    if (const blueprint::Node& told = blueprint_.nodes()[node];
+        told.at_teardown && (!is_going || goes_out_of_order(instance_, told.name)))
       all.push_back(Truth::False);
     else
       all.push_back(queries_.frozen && queries_.frozen(told.name) ? Truth::Unknown : closure_.wanted(node));
@@ -554,6 +556,25 @@ std::vector<std::string> Survey::after(graph::Node node) const {
         names.insert(blueprint_.nodes()[edge.from].name);
       else
         open.push_back(edge.from);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> Survey::held_by(graph::Node last_act) const {
+  std::set<std::string> names;
+  std::vector<bool> seen(blueprint_.nodes().size());
+  std::vector<graph::Node> open{last_act};
+  while (!open.empty()) {
+    const graph::Node at = open.back();
+    open.pop_back();
+    for (const std::size_t i : blueprint_.edges_into(at)) {
+      const SequenceEdge& edge = blueprint_.sequence()[i];
+      if (!edge.teardown || seen[edge.from]) continue;
+      seen[edge.from] = true;
+      const blueprint::Node& before = blueprint_.nodes()[edge.from];
+      if (before.at_teardown || !before.writes_objects()) open.push_back(edge.from);
+      if (before.writes_objects()) names.insert(before.name);
     }
   }
   return {names.begin(), names.end()};

@@ -117,6 +117,9 @@ class Survey {
   std::optional<Inputs> inputs(graph::Node node) const;
   /// Nodes with objects of their own that come before, over nodes without.
   std::vector<std::string> after(graph::Node node) const;
+  /// Of an act that runs before the instance is torn down: the nodes whose objects stay until then, those
+  /// before other such acts that come before it among them.
+  std::vector<std::string> held_by(graph::Node last_act) const;
 
  private:
   void look_at(graph::Node node);

@@ -122,6 +122,7 @@ void Record::reach(const std::string& node, const std::string& hash) {
 
 bool says_as_much(const Record& before, const Record& now) {
   return before.progress == now.progress && before.unaccounted == now.unaccounted &&
+         before.last_acts == now.last_acts &&
          std::ranges::equal(before.objects, now.objects, [](const Recorded& was, const Recorded& is) {
            return is.shown ? was.is_same_but_for_hash(is) : was == is;
          });
@@ -142,6 +143,7 @@ Record united(Record known, const Record& other) {
   for (const ObjectId& each : other.unaccounted)
     if (std::ranges::find(known.unaccounted, each) == known.unaccounted.end())
       known.unaccounted.push_back(each);
+  known.last_acts.insert(other.last_acts.begin(), other.last_acts.end());
   return known;
 }
 
@@ -165,6 +167,7 @@ std::string to_text(const Record& record) {
   Value whole = Value::object({{"objects", Value(std::move(objects))}});
   if (!lists.empty()) whole.set("lists", std::move(lists));
   for (const ObjectId& each : record.unaccounted) whole["unaccounted"].push_back(described(each));
+  for (const auto& [act, nodes] : record.last_acts) whole["lastActs"].set(act, list_of(nodes));
   for (const auto& [node, progress] : record.progress) {
     Value entry = Value::object({{"reached", list_of(progress.reached)}});
     if (!progress.failed.empty()) {
@@ -188,6 +191,8 @@ Result<Record> record_from(std::string_view text) {
     for (const Value& each : objects->as_array()) record.objects.push_back(recorded_from(each, *parsed));
   if (const Value* left = parsed->find("unaccounted"); left != nullptr && left->is_array())
     for (const Value& each : left->as_array()) record.unaccounted.push_back(id_from(each));
+  if (const Value* acts = parsed->find("lastActs"); acts != nullptr && acts->is_object())
+    for (const Value::Member& each : acts->as_object()) record.last_acts[each.key] = acts->texts_at(each.key);
   if (const Value* progress = parsed->find("progress"); progress != nullptr && progress->is_object())
     for (const Value::Member& each : progress->as_object())
       record.progress[each.key] = {each.value.texts_at("reached"),

@@ -77,13 +77,18 @@ struct Record {
   /// Objects with the mark of the instance that were found when its record was lost, and that no node makes.
   /// Nobody knows what is to become of them.
   std::vector<ObjectId> unaccounted = {};
+  /// The acts that are to run before the instance is torn down, with the nodes whose objects stay until then.
+  /// Without the blueprint nobody else would know of them.
+  std::map<std::string, std::vector<std::string>> last_acts = {};
 
   /// In whatever version of its kind it was written.
   const Recorded* find(const ObjectId& id) const;
   bool reached(const std::string& node, std::string_view hash) const;
   /// Keeps the last kMostReached of a node.
   void reach(const std::string& node, const std::string& hash);
-  bool empty() const { return objects.empty() && progress.empty() && unaccounted.empty(); }
+  bool empty() const {
+    return objects.empty() && progress.empty() && unaccounted.empty() && last_acts.empty();
+  }
   friend bool operator==(const Record&, const Record&) = default;
 };
 

@@ -194,6 +194,84 @@ def an_act_runs_before_what_it_comes_after_is_deleted(t):
 
 
 @test
+def a_last_act_is_not_forgotten_while_its_blueprint_is_not_in_force(t):
+    """A restart with a revision that is rejected, or none, knows of it from the instance's record alone."""
+    where = kind(t, "Thing", "things")
+    text = HEAD + """
+      nodes = {
+        store.own = fun {..} => """ + map_of('"store"', '{ a = "1" }') + """,
+        backup = {
+          teardown = true,
+          act = fun {..} => { apiVersion = "batch/v1", kind = "Job", metadata.name = "backup", spec.template.spec = {
+            restartPolicy = "Never", containers = [{ name = "backup", image = "backup:1" }] } },
+        },
+        notify = {
+          teardown = true,
+          act = fun {..} => { apiVersion = "batch/v1", kind = "Job", metadata.name = "notify", spec.template.spec = {
+            restartPolicy = "Never", containers = [{ name = "notify", image = "notify:1" }] } },
+        },
+      },
+      also = [{from = "instance", to = "store"}, {from = "instance", to = "backup"}, {from = "instance", to = "notify"}],
+      sequence = [{from = "store", to = "backup"}, {from = "backup", to = "notify"}],
+    """ + TAIL
+    blueprint(t, text)
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    operator.stop()
+    mark = t.mark()
+    good = t.kube.get("ConfigMap", t.ns, "app")["data"]["blueprint.ncl"]
+    t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": "{ oops"}})
+    operator.start()
+    t.kube.checked("DELETE", f"{where}/web")
+    t.kube.wait("the status says why", lambda: all(
+        piece in str(t.kube.checked("GET", f"{where}/web").get("status")) for piece in ("backup", "no blueprint in force")))
+    quiet(t)
+    check(t.kube.get("ConfigMap", t.ns, "store"), "the store is gone without its backup")
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {"mistletoe.dev/blueprint": None}}})
+    quiet(t)
+    check(t.kube.get("ConfigMap", t.ns, "store"), "the store is gone without its backup")
+    # A person who does without the one doesn't do without the other.
+    t.kube.checked("PATCH", f"{where}/web", {"metadata": {"annotations": {"mistletoe.dev/delete-out-of-order": "backup"}}},
+                   content_type="application/merge-patch+json")
+    t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"labels": {"mistletoe.dev/blueprint": "true"}}, "data": {"blueprint.ncl": good}})
+    wait_torn_down(t, where)
+    made = [r.uri for r in writes(t, mark) if "/jobs/" in r.uri and r.verb == "patch"]
+    check(any("/notify" in uri for uri in made) and not any("/backup" in uri for uri in made), "Jobs", made)
+    equal(t.kube.get("ConfigMap", t.ns, "store"), None, "the store")
+
+
+@test
+def what_was_let_go_is_not_asked_for_again_while_a_teardown_is_held(t):
+    where = kind(t, "Thing", "things")
+    blueprint(t, HEAD + """
+      nodes = {
+        held.own = fun {..} => """ + map_of('"held"', '{ a = "1" }') + """,
+        orphan = { own = fun {..} => """ + map_of('"orphan"', '{ a = "1" }') + """, policy = 'orphan },
+        kept = { own = fun {..} => """ + map_of('"kept"', '{ a = "1" }') + """, policy = 'retain },
+      },
+      also = [{from = "instance", to = "held"}, {from = "instance", to = "orphan"}, {from = "instance", to = "kept"}],
+      sequence = [{from = "held", to = "orphan"}, {from = "orphan", to = "kept"}],
+    """ + TAIL)
+    operator = Operator(t)
+    make(t, where)
+    wait_ready(t, where)
+    t.kube.patch("ConfigMap", t.ns, "held", {"metadata": {"finalizers": ["example.com/hold"]}})
+    t.kube.checked("DELETE", f"{where}/web")
+    t.kube.wait("it is being deleted", lambda: t.kube.get("ConfigMap", t.ns, "held")["metadata"].get("deletionTimestamp"))
+    quiet(t)
+    for name in ("orphan", "kept"):
+        check("mistletoe.dev/instance" not in t.kube.get("ConfigMap", t.ns, name)["metadata"].get("labels", {}), name, "is free")
+    operator.stop(signal.SIGKILL)
+    operator.start()
+    quiet(t)
+    check("belongs to somebody else" not in operator.said(), operator.said())
+    t.kube.patch("ConfigMap", t.ns, "held", {"metadata": {"finalizers": None}})
+    wait_torn_down(t, where)
+    check(t.kube.get("ConfigMap", t.ns, "orphan") and t.kube.get("ConfigMap", t.ns, "kept"), "what stays")
+
+
+@test
 def an_act_that_fails_keeps_what_is_deleted_until_a_person_says_otherwise(t):
     where = kind(t, "Thing", "things")
     blueprint(t, HEAD + """
