@@ -1,8 +1,8 @@
 #pragma once
 // Programs in a sandbox of bubblewrap: namespaces of their own, no capabilities, no environment of ours. They
 // see the system's programs and public certificates, read-only, and of the rest what they are given; they may
-// write to /tmp, which is in memory, and where they are told to. Pure but for the two that ask the machine;
-// any thread.
+// write to /tmp, which is in memory, and where they are told to. The kernel's keyrings (keyrings(7)), which
+// namespaces don't separate, are refused to them. Pure but for the two that ask the machine; any thread.
 //
 // Files that belong to a user whom the sandbox doesn't know show the overflow user as their owner there:
 // those of root, unless root made the sandbox.
@@ -44,9 +44,9 @@ struct SandboxView {
   Path directory = "/";                                 ///< where the program begins
 };
 
-/// The arguments of bubblewrap; behind them come the program and its arguments. Give bubblewrap itself
-/// BaseEnvironment::Empty: it is process 1 of the sandbox, whose environment can be read there.
-std::vector<std::string> sandbox_arguments(const SandboxView& view);
+/// The program with its arguments in a sandbox: a command of bubblewrap. It has no environment itself,
+/// because it is process 1 of the sandbox, whose environment can be read there.
+Command sandboxed(const SandboxView& view, std::vector<std::string> program);
 
 /// Before 0.7.0, bubblewrap could not limit a tmpfs.
 bool can_limit_tmpfs(ProcessRunner& processes, const Context& context);

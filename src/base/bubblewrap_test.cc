@@ -3,8 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+#include <linux/keyctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "testing/temp_dir.h"
@@ -23,14 +30,7 @@ class BubblewrapTest : public ::testing::Test {
     if (!possible.ok()) GTEST_SKIP() << "no sandboxes here: " << possible.error().to_line();
   }
   ProcessResult run(const SandboxView& view, const std::string& script) {
-    Command command;
-    command.program = kBubblewrap;
-    command.arguments = sandbox_arguments(view);
-    for (const char* const each : {"/bin/sh", "-c"}) command.arguments.emplace_back(each);
-    command.arguments.push_back(script);
-    command.environment = BaseEnvironment::Empty;
-    command.env = {{"PATH", kSandboxSearchPath}};
-    const auto ran = processes_.run(command, Context());
+    const auto ran = processes_.run(sandboxed(view, {"/bin/sh", "-c", script}), Context());
     EXPECT_TRUE(ran.ok()) << ran.error().to_line();
     return ran.ok() ? *ran : ProcessResult{};
   }
@@ -45,7 +45,7 @@ TEST_F(BubblewrapTest, OnlyTmpAndWhatIsGivenForThatCanBeWritten) {
   std::filesystem::create_directories(given);
   std::filesystem::create_directories(shown);
   const ProcessResult ran = run({.read_only = {{shown, "/shown"}}, .writable = {{given, "/given"}}},
-                                "for each in / /usr /shown /given /tmp; do "
+                                "for each in / /usr /dev /dev/shm /shown /given /tmp; do "
                                 "touch $each/file 2>/dev/null && echo $each; done");
   EXPECT_EQ(ran.out, "/given\n/tmp\n");
   EXPECT_TRUE(std::filesystem::exists(given / "file"));
@@ -88,6 +88,21 @@ TEST_F(BubblewrapTest, BoundsTheFilesInTmp) {
   EXPECT_EQ(ran.out, "1048576\n");
 }
 
+// A key of this process's own session; without keys in this kernel, or the right to them, there is nothing to
+// show.
+TEST_F(BubblewrapTest, ReadsNoKeysOfOurs) {
+  const std::string name = "mist-test";
+  const long key = ::syscall(__NR_add_key, "user", name.c_str(), "hidden", 6, KEY_SPEC_PROCESS_KEYRING);
+  if (key < 0) GTEST_SKIP() << "no keys here: " << std::strerror(errno);
+  const std::string call = fmt::format(
+      "python3 -c 'import ctypes; c = ctypes.CDLL(None, use_errno=True); "
+      "print([c.syscall({}, {}, {}, 0, 0, 0) for n in [0]], c.syscall({}, b\"user\", b\"a\", b\"b\", 1, "
+      "{}))'",
+      __NR_keyctl, KEYCTL_READ, key, __NR_add_key, KEY_SPEC_PROCESS_KEYRING);
+  const ProcessResult ran = run({}, call + "; touch /tmp/works && echo works >/dev/null && echo fine");
+  EXPECT_EQ(ran.out, "[-1] -1\nfine\n") << ran.err;
+}
+
 class NoBubblewrap final : public ProcessRunner {
  public:
   Result<ProcessResult> run(const Command&, const Context&) override {
@@ -111,10 +126,13 @@ TEST(Sandboxes, ThatCannotBeMadeSayWhyAndWhatToDo) {
 }
 
 TEST(SandboxArguments, NamesAreLookedUpOnlyWithANetwork) {
-  EXPECT_THAT(sandbox_arguments({}), Not(Contains("/etc/resolv.conf")));
-  EXPECT_THAT(sandbox_arguments({}), Not(Contains("--share-net")));
-  EXPECT_THAT(sandbox_arguments({.network = SandboxNetwork::Host}), Contains("/etc/resolv.conf"));
-  EXPECT_THAT(sandbox_arguments({.network = SandboxNetwork::Host}), Contains("--share-net"));
+  const auto arguments = [](SandboxNetwork network) {
+    return sandboxed({.network = network}, {"true"}).arguments;
+  };
+  EXPECT_THAT(arguments(SandboxNetwork::None), Not(Contains("/etc/resolv.conf")));
+  EXPECT_THAT(arguments(SandboxNetwork::None), Not(Contains("--share-net")));
+  EXPECT_THAT(arguments(SandboxNetwork::Host), Contains("/etc/resolv.conf"));
+  EXPECT_THAT(arguments(SandboxNetwork::Host), Contains("--share-net"));
 }
 
 }  // namespace

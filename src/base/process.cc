@@ -39,6 +39,16 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
+// A pipe takes so much at once.
+static_assert(kMostThird <= PIPE_BUF);
+Result<UniqueFd> readable(std::string_view content) {
+  MIST_TRY(Pipe pipe, make_pipe());
+  if (content.size() > kMostThird ||
+      ::write(pipe.write.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+    return error(ErrorKind::Internal, "cannot give a program {} bytes in a pipe", content.size());
+  return std::move(pipe.read);
+}
+
 std::map<std::string, std::string> our_environment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -256,7 +266,7 @@ class SpawnActions {
   void dup(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
   /// Sockets of servers and of libraries that open them without FD_CLOEXEC: a child that lives on would keep
   /// our port, and the script of a package would have our connections.
-  void close_others() { posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
+  void close_from(int first) { posix_spawn_file_actions_addclosefrom_np(&actions_, first); }
   void chdir(const char* path) { posix_spawn_file_actions_addchdir_np(&actions_, path); }
   void flags(bool own_group) {
     const int bits = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0);
@@ -276,6 +286,10 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   MIST_TRY(Pipe in, make_pipe());
   MIST_TRY(Pipe out, make_pipe());
   MIST_TRY(Pipe err, make_pipe());
+  UniqueFd third;
+  if (!command.third.empty()) {
+    MIST_TRY(third, readable(command.third));
+  }
 
   left_groups().reap();
   // A program that talks to the user on the terminal must stay in our group, or reading the terminal stops
@@ -286,7 +300,9 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   if (!command.inherit_stdin) spawn.dup(in.read.get(), 0);
   spawn.dup(out.write.get(), 1);
   if (!command.inherit_stderr) spawn.dup(err.write.get(), 2);
-  spawn.close_others();
+  constexpr int kThird = STDERR_FILENO + 1;
+  if (!command.third.empty()) spawn.dup(third.get(), kThird);
+  spawn.close_from(command.third.empty() ? kThird : kThird + 1);
   if (!command.directory.empty()) spawn.chdir(command.directory.c_str());
 
   std::vector<std::string> argument_text{command.program};

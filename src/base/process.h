@@ -32,13 +32,17 @@ struct TreeLimits {
 };
 enum class TreeLimit : std::uint8_t { Threads, Memory, ProcessorTime };
 
+inline constexpr std::size_t kMostThird = 4096;
+
 struct Command {
   std::string program;                                    ///< looked up in our PATH when it has no slash
   std::vector<std::string> arguments;                     ///< without argv[0]
   std::map<std::string, std::optional<std::string>> env;  ///< added to `environment`; nullopt removes
   Path directory;                                         ///< empty: ours
   std::string input;                                      ///< given on stdin, then closed
-  bool inherit_stderr = false;                            ///< for programs that talk to the user
+  /// What it can read from file descriptor 3: at most kMostThird bytes, which a pipe holds.
+  std::string third = {};
+  bool inherit_stderr = false;  ///< for programs that talk to the user
   bool inherit_stdin = false;
   std::uint64_t output_limit = 64u << 20;  ///< bytes of stdout and of stderr kept
   /// Bytes that each file may have that it or a child of it writes (RLIMIT_FSIZE): SIGXFSZ. Nothing: as here.

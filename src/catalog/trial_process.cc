@@ -104,13 +104,7 @@ Command TrialProcesses::command(TrialPart part, const Path& packages,
     view.hidden.push_back(code);
   if (!is_offline) view.environment.insert(options_.environment.begin(), options_.environment.end());
   for (const Path& each : cluster_files) view.read_only.push_back({each, each});
-  Command made;
-  made.program = kBubblewrap;
-  made.arguments = sandbox_arguments(view);
-  made.arguments.push_back(options_.program.string());
-  made.arguments.emplace_back(kTrialVerb);
-  made.environment = BaseEnvironment::Empty;
-  made.env = {{"PATH", kSandboxSearchPath}};
+  Command made = sandboxed(view, {options_.program.string(), std::string(kTrialVerb)});
   made.output_limit = kMostOutput;
   made.file_limit = limits.file_bytes;
   // Also beside a control group: it says which limit was reached.

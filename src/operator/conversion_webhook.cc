@@ -11,7 +11,8 @@ constexpr std::string_view kConvertPath = "/convert/";
 constexpr std::string_view kJson = "application/json";
 // More than all objects of a page that the API server reads at once.
 constexpr std::uint64_t kMostBody = 64u << 20;
-constexpr std::size_t kHandlers = 16;
+// Most of them wait until others' objects are converted.
+constexpr std::size_t kHandlers = 128;
 // The API server closes its connections after 90 s without a request; it would not repeat one that is lost
 // here.
 constexpr std::chrono::minutes kIdle{5};

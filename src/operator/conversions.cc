@@ -1,7 +1,9 @@
 #include "operator/conversions.h"
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -74,9 +76,93 @@ struct Conversions::InForce {
   std::string map_version;  // resourceVersion
   Conversion conversion;
   std::optional<blueprint::Evaluator> evaluator;
-  std::optional<std::map<std::string, Value>> specs;  // the schemas, by version; guarded by evaluating
-  std::atomic<int> inside{0};
-  std::timed_mutex evaluating;  // one at a time: a blueprint has one core's worth of everybody's webhook
+  std::optional<std::map<std::string, Value>> specs;  // the schemas, by version; guarded by specs_mutex
+  std::mutex specs_mutex;
+  // Objects of one review, from one version to another.
+  struct Job {
+    const std::string& from;
+    const std::string& to;
+    const std::vector<Value>& parts;
+    std::vector<Value> converted = {};
+    std::optional<Error> failure = {};
+    std::size_t failing = 0;
+    bool alone = false;  // evaluated with others it failed, and nobody knows whose fault that is
+    bool done = false;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0;          // guarded by mutex
+  bool is_busy = false;    // somebody evaluates; guarded by mutex
+  std::deque<Job*> queue;  // guarded by mutex
+
+  // One evaluation at a time: a blueprint has one core's worth of everybody's webhook. What came meanwhile is
+  // evaluated together, which costs little more than one object.
+  void evaluate(Job& job, const Context& context) {
+    std::unique_lock lock(mutex);
+    queue.push_back(&job);
+    while (!job.done) {
+      if (!is_busy) {
+        lead(job, lock, context);
+        continue;
+      }
+      if (changed.wait_until(lock, *context.deadline()) != std::cv_status::timeout || job.done || !is_busy)
+        continue;
+      // Taken by whoever evaluates, it has to be there until that ends.
+      if (std::erase(queue, &job) == 0) {
+        changed.wait(lock, [&] { return job.done || std::ranges::find(queue, &job) != queue.end(); });
+        continue;
+      }
+      job.failure = error(ErrorKind::Retryable, "the conversions before it took too long")
+                        .with_hint(
+                            "try again; where it stays so, the functions to_hub and from_hub of the "
+                            "blueprint take long");
+      return;
+    }
+  }
+
+ private:
+  void lead(Job& own, std::unique_lock<std::mutex>& lock, const Context& context) {
+    std::vector<Job*> jobs;
+    std::vector<Value> parts;
+    std::erase_if(queue, [&](Job* each) {
+      const bool is_own = each == &own;
+      const bool fits = !own.alone && !each->alone && each->from == own.from && each->to == own.to &&
+                        parts.size() + each->parts.size() <= kMostTogether;
+      if (!is_own && !fits) return false;
+      jobs.push_back(each);
+      parts.insert(parts.end(), each->parts.begin(), each->parts.end());
+      return true;
+    });
+    is_busy = true;
+    lock.unlock();
+    std::size_t failing = 0;
+    auto converted = evaluator->convert(own.from, own.to, parts, failing, context);
+    lock.lock();
+    is_busy = false;
+    settle(jobs, std::move(converted), failing);
+    changed.notify_all();
+  }
+
+  void settle(const std::vector<Job*>& jobs, Result<std::vector<Value>> converted, std::size_t failing) {
+    if (!converted.ok() && jobs.size() > 1) {
+      for (Job* const each : jobs) each->alone = true;
+      queue.insert(queue.begin(), jobs.begin(), jobs.end());
+      return;
+    }
+    std::size_t begin = 0;
+    for (Job* const each : jobs) {
+      each->done = true;
+      if (!converted.ok()) {
+        each->failure = std::move(converted).error();
+        each->failing = failing;
+        return;
+      }
+      const auto first = converted->begin() + static_cast<std::ptrdiff_t>(begin);
+      begin += each->parts.size();
+      each->converted.assign(std::move_iterator(first),
+                             std::move_iterator(converted->begin() + static_cast<std::ptrdiff_t>(begin)));
+    }
+  }
 };
 
 Conversions::Conversions(Dependencies dependencies, std::string ns)
@@ -201,18 +287,26 @@ Result<std::vector<Value>> Conversions::convert(const std::string& blueprint, co
   }
   std::vector<Value> objects = review.objects;
   if (from.empty()) return objects;
-  struct Inside {
-    explicit Inside(std::atomic<int>& all) : count(all), number(++all) {}
-    ~Inside() { --count; }
+  class Inside {
+   public:
+    explicit Inside(InForce& by) : by_(by) {
+      const std::lock_guard lock(by.mutex);
+      is_one_too_many = ++by.inside > kMostAtOnce;
+    }
+    ~Inside() {
+      const std::lock_guard lock(by_.mutex);
+      --by_.inside;
+    }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
-    std::atomic<int>& count;
-    const int number;
+    bool is_one_too_many = false;
+
+   private:
+    InForce& by_;
   };
-  const Inside inside(by->inside);
+  const Inside inside(*by);
   const Context ours = context.with_timeout(kPatience);
-  std::unique_lock lock(by->evaluating, std::defer_lock);
-  if (inside.number > kMostAtOnce || !lock.try_lock_until(*ours.deadline()))
+  if (inside.is_one_too_many)
     return error(ErrorKind::Retryable, "too many objects of {} are being converted", conversion.hub.kind)
         .with_hint(
             "try again; where it stays so, the functions to_hub and from_hub of the blueprint take long");
@@ -248,11 +342,11 @@ Status Conversions::convert_version(InForce& by, const std::string& from, const 
       parts.push_back(*std::move(some));
       whole.push_back(places[i]);
     }
-    std::size_t failing = 0;
-    auto converted = by.evaluator->convert(from, review.version, parts, failing, context);
-    if (!converted.ok())
-      return with_place(std::move(converted).error(), review, review.objects[whole[failing]]);
-    for (std::size_t i = 0; i < whole.size(); ++i) put(whole[i], (*converted)[i]);
+    if (parts.empty()) continue;
+    InForce::Job job{from, review.version, parts};
+    by.evaluate(job, context);
+    if (job.failure) return with_place(*std::move(job.failure), review, review.objects[whole[job.failing]]);
+    for (std::size_t i = 0; i < whole.size(); ++i) put(whole[i], job.converted[i]);
   }
   return {};
 }
@@ -277,9 +371,12 @@ Result<Value> Conversions::convert_partial(InForce& by, const std::string& from,
 
 // Of specs, which say what is missing in an object.
 Result<const Value*> Conversions::schema_of(InForce& by, const std::string& version, const Context& context) {
+  const std::lock_guard lock(by.specs_mutex);
   if (!by.specs) {
-    MIST_TRY(const blueprint::Blueprint described,
-             by.evaluator->describe(context, blueprint::Standing::InForce));
+    // One of its own: to be described is nothing for several threads at once.
+    MIST_TRY(auto evaluator,
+             blueprint::Evaluator::of(by.conversion.blueprint, by.conversion.files, dependencies_.renderer));
+    MIST_TRY(const blueprint::Blueprint described, evaluator.describe(context, blueprint::Standing::InForce));
     by.specs.emplace();
     if (described.resource())
       for (const blueprint::ResourceVersion& each : described.resource()->versions)

@@ -59,17 +59,17 @@ class Conversions {
   /// The API server waits for 30 s.
   static constexpr Duration kPatience = std::chrono::seconds(25);
   /// Beyond them reviews of one blueprint are refused: its functions may take long, and others are asked for
-  /// too.
-  static constexpr int kMostAtOnce = 8;
+  /// too. A client's write needs up to four, one after the other.
+  static constexpr int kMostAtOnce = 100;
 
  private:
   struct InForce;
   std::shared_ptr<InForce> in_force(const std::string& blueprint);
   Status convert_version(InForce& by, const std::string& from, const ConversionReview& review,
                          std::vector<Value>& objects, const Context& context);
-  static Result<Value> convert_partial(InForce& by, const std::string& from, const std::string& to,
-                                       Value parts, const Context& context);
-  static Result<const Value*> schema_of(InForce& by, const std::string& version, const Context& context);
+  Result<Value> convert_partial(InForce& by, const std::string& from, const std::string& to, Value parts,
+                                const Context& context);
+  Result<const Value*> schema_of(InForce& by, const std::string& version, const Context& context);
 
   Dependencies dependencies_;
   const std::string ns_;

@@ -1,5 +1,6 @@
 """Versions of a blueprint's kind that differ: the operator's webhook converts between them."""
 import base64
+import concurrent.futures
 import signal
 
 from catalog import free_port
@@ -297,3 +298,22 @@ def a_revision_that_does_not_fit_the_awaited_crd_leaves_its_conversions(t):
         equal(t.kube.checked("GET", f"{address(t, group, 'v1')}/web")["spec"]["image"], "nginx:1")
         publish(t, awaited)
         wait_told(t, "InForce")
+
+
+@test
+def many_clients_write_the_old_version_at_once(t):
+    """Each create is converted several times; none of them is refused."""
+    group = f"{t.ns}.example.com"
+    webhook(t)
+    remove_all(t, group)
+    publish(t, two_versions(group, "v2"))
+    wait_told(t, "InForce")
+    with concurrent.futures.ThreadPoolExecutor(40) as clients:
+        made_by = list(clients.map(lambda i: create(t, group, "v1", f"web-{i}", image="nginx:1"), range(40)))
+    equal([(status, answer.get("message")) for status, answer in made_by if status != 201], [], "refused")
+    # One that can't be converted fails alone.
+    with concurrent.futures.ThreadPoolExecutor(12) as clients:
+        images = ["nginx:2"] * 6 + ["a:b:c"] + ["nginx:2"] * 5
+        answers = list(clients.map(lambda i: create(t, group, "v1", f"other-{i}", image=images[i])[0], range(12)))
+    equal([answers[i] for i in range(12) if i != 6], [201] * 11, "the others")
+    t.kube.wait("all are made", lambda: (t.kube.get("ConfigMap", t.ns, "other-0") or {}).get("data") == {"image": "nginx", "tag": "2"})

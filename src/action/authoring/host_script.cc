@@ -77,13 +77,7 @@ Command HostScripts::sandboxed(const Path& package, const Path& manifests, const
                    .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}},
                    .directory = "/package"};
   if (can_limit_tmpfs(processes_, context)) view.temporary_bytes = limits_.temporary_bytes;
-  Command command;
-  command.program = kBubblewrap;
-  command.arguments = sandbox_arguments(view);
-  command.arguments.emplace_back("python3");
-  command.arguments.emplace_back(package::kPreInstallScript);
-  command.environment = BaseEnvironment::Empty;
-  command.env = {{"PATH", kSandboxSearchPath}};
+  Command command = mist::sandboxed(view, {"python3", std::string(package::kPreInstallScript)});
   command.output_limit = limits_.output_bytes;
   command.file_limit = limits_.file_bytes;
   // Of bubblewrap, whose first process adopts what the script leaves. When that one is killed, the kernel
