@@ -36,6 +36,14 @@ bool is_applied_by(const Value& entry, std::string_view manager) {
          entry.string_at("subresource").empty();
 }
 
+void keep_field_owners(Value& object) {
+  Value* const metadata = object.find("metadata");
+  Value* const entries = metadata == nullptr ? nullptr : metadata->find("managedFields");
+  if (entries == nullptr || !entries->is_array()) return;
+  for (Value& entry : entries->as_array())
+    for (const std::string_view unread : {"time", "apiVersion", "fieldsType"}) entry.erase(unread);
+}
+
 void add_field_set(Value& to, const Value& more) {
   if (!more.is_object() || more.empty()) return;
   if (!to.is_object() || to.empty())

@@ -14,6 +14,9 @@ const encoding::Value::Array& managed_fields(const encoding::Value& object);
 /// Whether an entry is what `manager` applied (server-side apply), and not through a subresource.
 bool is_applied_by(const encoding::Value& entry, std::string_view manager);
 
+/// Drops from each entry what doesn't say whose a field is: when and in which version it was written.
+void keep_field_owners(encoding::Value& object);
+
 /// `to` owns what either owns. Both are whole sets, of the whole object; null: the empty set.
 void add_field_set(encoding::Value& to, const encoding::Value& more);
 

@@ -29,6 +29,21 @@ TEST(ManagedFields, WithoutIsWhatIsLeft) {
             yaml("{f:c: {}}"));
 }
 
+TEST(ManagedFields, OwnersAreKeptWithoutWhenAndInWhichVersion) {
+  Value object = yaml(
+      "{metadata: {name: a, managedFields: [{manager: m, operation: Apply, apiVersion: v1, time: "
+      "'2030-01-01T00:00:00Z', fieldsType: FieldsV1, fieldsV1: {f:data: {f:time: {}}}}, {manager: n, "
+      "operation: Update, subresource: status, fieldsV1: {f:status: {}}}]}, data: {time: now}}");
+  keep_field_owners(object);
+  EXPECT_EQ(object,
+            yaml("{metadata: {name: a, managedFields: [{manager: m, operation: Apply, fieldsV1: {f:data: "
+                 "{f:time: {}}}}, {manager: n, operation: Update, subresource: status, fieldsV1: {f:status: "
+                 "{}}}]}, data: {time: now}}"));
+  Value none = yaml("{metadata: {managedFields: none}}");
+  keep_field_owners(none);
+  EXPECT_EQ(none, yaml("{metadata: {managedFields: none}}"));
+}
+
 // A server may answer anything.
 TEST(ManagedFields, WhatIsNoSetOwnsNothing) {
   EXPECT_EQ(joined("{f:a: {f:b: {}}}", "{f:a: 5, f:c: [1]}"), yaml("{f:a: {f:b: {}, .: {}}, f:c: [1]}"));

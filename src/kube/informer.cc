@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apimachinery/label_selector.h"
+#include "apimachinery/managed_fields.h"
 #include "base/text.h"
 #include "encoding/json.h"
 
@@ -18,6 +19,13 @@ Informer::Key key_of(const Value& object) {
 }
 
 std::string_view version_of(const Value& object) { return object.string_at({"metadata", "resourceVersion"}); }
+
+// A text that was printed here.
+Value parsed(std::string_view text) {
+  Result<Value> value = encoding::parse_json(text);
+  MIST_CHECK(value.ok());
+  return *std::move(value);
+}
 
 // Resource versions are numbers that grow (KEP-5504). One that isn't tells nothing: what comes later is news.
 bool is_newer(std::string_view version, std::string_view than) {
@@ -63,15 +71,17 @@ std::optional<Error> Informer::refusal() const {
 
 std::optional<Value> Informer::get(const Key& key) const {
   std::string text;
+  SharedTexts::Text fields;
   {
     const std::lock_guard lock(mutex_);
     const auto found = items_.find(key);
     if (found == items_.end()) return std::nullopt;
     text = found->second.text;
+    fields = found->second.fields;
   }
-  Result<Value> object = encoding::parse_json(text);
-  MIST_CHECK(object.ok());  // it was printed here
-  return *std::move(object);
+  Value object = parsed(text);
+  if (fields) object["metadata"].set("managedFields", parsed(*fields));
+  return object;
 }
 
 std::vector<Informer::Key> Informer::keys() const {
@@ -98,28 +108,32 @@ void Informer::put(Value object, Echo echo) {
   // The watch has told of it, and that it went.
   if (!items_.contains(key_of(object)) && synced_ && !is_newer(version_of(object), complete_)) return;
   if (echo == Echo::Silent) silent_[key_of(object)] = version_of(object);
-  store(object);
+  Item& item = items_[key_of(object)];
+  if (!is_newer(item.version, version_of(object))) fill(item, std::move(object));
 }
 
-void Informer::fill(Item& item, const Value& object) {
+void Informer::fill(Item& item, Value object) {
   item.version = version_of(object);
+  item.fields.reset();
+  if (!apimachinery::managed_fields(object).empty()) {
+    Value& metadata = object["metadata"];
+    item.fields =
+        fields_.share(encoding::to_json(*metadata.find("managedFields"), encoding::JsonStyle::Exact));
+    metadata.erase("managedFields");
+  }
   item.text = encoding::to_json(object, encoding::JsonStyle::Exact);
   item.text.shrink_to_fit();
 }
 
-Informer::Item& Informer::store(const Value& object) {
-  Item& item = items_[key_of(object)];
-  if (!is_newer(item.version, version_of(object))) fill(item, object);
-  return item;
-}
-
-void Informer::take_object(const Key& key, const Value& object, WatchEventType type) {
-  Item& item = store(object);
+void Informer::take_object(const Key& key, Value object, WatchEventType type) {
+  Item& item = items_[key];
   item.told = true;
-  if (!is_newer(item.version, version_of(object)))
+  if (!is_newer(item.version, version_of(object))) {
+    fill(item, std::move(object));
     refused_.erase(key);
-  else if (type == WatchEventType::Added)
-    fill(refused_[key], object);
+  } else if (type == WatchEventType::Added) {
+    fill(refused_[key], std::move(object));
+  }
 }
 
 // A list is complete: of what it didn't name, only what was put in since is there; and what it named is as it
@@ -140,6 +154,7 @@ std::vector<Informer::Key> Informer::end_list(std::string_view version) {
     if (is_older) {
       item.version = std::move(listed->second.version);
       item.text = std::move(listed->second.text);
+      item.fields = std::move(listed->second.fields);
     }
     at = item.told || is_since ? std::next(at) : items_.erase(at);
   }
@@ -182,7 +197,7 @@ void Informer::take(const WatchEvent& event) {
           is_news = false;
           if (version == silent->second) silent_.erase(silent);
         }
-        take_object(key, object, event.type);
+        take_object(key, std::move(object), event.type);
         break;
       }
     }

@@ -3,7 +3,8 @@
 // the reflector and store of client-go in one. It survives cuts, expired versions and outages of the server,
 // also one that comes back with an earlier state (etcd was restored from a snapshot).
 // Objects are kept as JSON text, which takes about a sixth of a Value's memory: there may be tens of
-// thousands, and few are read at a time. Any thread may read; `changed` is called on the informer's own
+// thousands, and few are read at a time. Their managed fields, which can be half of that text, are kept once
+// for all objects that have the same. Any thread may read; `changed` is called on the informer's own
 // thread, without a lock held.
 
 #include <functional>
@@ -17,6 +18,7 @@
 
 #include "base/event.h"
 #include "kube/client.h"
+#include "kube/shared_texts.h"
 
 namespace mist::kube {
 
@@ -48,7 +50,7 @@ class Informer {
   std::optional<Error> refusal() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
-  /// Of the objects in whose JSON that text stands. Reads all of them.
+  /// Of the objects in whose JSON that text stands, managed fields apart. Reads all of them.
   std::vector<Key> keys_with(std::string_view text) const;
   /// The server's answer to a write of ours counts as if the watch had told it already; not one of an object
   /// that has lost the labels by which the watch selects. Silent: when the
@@ -61,14 +63,14 @@ class Informer {
   void take(const WatchEvent& event);
   bool ended(const Error& failure, bool was_listed);
   struct Item {
-    std::string text;     // JSON
-    std::string version;  // resourceVersion
-    bool told = false;    // the present watch told of it
+    std::string text;          // JSON, without managed fields
+    SharedTexts::Text fields;  // the managed fields, as JSON; null: there are none
+    std::string version;       // resourceVersion
+    bool told = false;         // the present watch told of it
   };
   // With the lock.
-  static void fill(Item& item, const Value& object);
-  Item& store(const Value& object);
-  void take_object(const Key& key, const Value& object, WatchEventType type);
+  void fill(Item& item, Value object);
+  void take_object(const Key& key, Value object, WatchEventType type);
   std::vector<Key> end_list(std::string_view version);
 
   Client& client_;
@@ -82,6 +84,7 @@ class Informer {
   // Guarded by mutex_:
   bool synced_ = false;
   std::optional<Error> failure_, refusal_;
+  SharedTexts fields_;
   std::map<Key, Item> items_;
   std::map<Key, std::string> silent_;  // versions
   std::string complete_;               // the version of which is known that what isn't in items_ isn't there

@@ -95,6 +95,31 @@ TEST_F(InformerTest, FindsObjectsByWhatStandsInThem) {
   EXPECT_TRUE(informer_->keys_with("a-third").empty());
 }
 
+TEST_F(InformerTest, GivesManagedFieldsAsTheyWereThoughItKeepsThemApart) {
+  const auto owned_by = [](std::string_view manager) {
+    return Value::array({Value::object({{"manager", manager}, {"operation", "Apply"}})});
+  };
+  wait([&] { return informer_->synced(); });
+  for (const std::string_view manager : {"first", "second"}) {
+    for (const std::string_view name : {"web", "other"}) {
+      Value object = put(name, manager);
+      object["metadata"].set("resourceVersion", manager == "first" ? "1000000" : "1000001");
+      object["metadata"].set("managedFields", owned_by(manager));
+      informer_->put(object);
+    }
+    for (const Informer::Key& key : {kWeb, Informer::Key("default", "other")}) {
+      const std::optional<Value> object = informer_->get(key);
+      ASSERT_TRUE(object);
+      EXPECT_EQ(*object->at_path({"metadata", "managedFields"}), owned_by(manager));
+    }
+  }
+  Value without = put("web", "third");
+  without["metadata"].set("resourceVersion", "1000002");
+  without["metadata"].erase("managedFields");
+  informer_->put(without);
+  EXPECT_EQ(informer_->get(kWeb)->at_path({"metadata", "managedFields"}), nullptr);
+}
+
 TEST_F(InformerTest, TakesAnAnswerBeforeTheWatchTellsIt) {
   wait([&] { return informer_->synced(); });
   const Value first = put("web", "1");

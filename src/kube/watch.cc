@@ -44,13 +44,25 @@ Watcher::Watcher(ResourceInfo resource, Asked asked, Dependencies dependencies)
     : resource_(std::move(resource)), asked_(std::move(asked)), dependencies_(std::move(dependencies)) {}
 
 void Watcher::remember(const Value& object) {
-  Value last = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});
-  for (const std::string_view field : {"name", "namespace", "uid", "resourceVersion", "labels"})
-    if (const Value* value = object.at_path({"metadata", field})) last["metadata"].set(field, *value);
+  Value last = Value::object();
+  for (const std::string_view field : {"uid", "labels"})
+    if (const Value* value = object.at_path({"metadata", field})) last.set(field, *value);
   Known& known = known_[key_of(object)];
   known.text = encoding::to_json(last);
   known.text.shrink_to_fit();
   known.lists = lists_;
+}
+
+// As the server's own event of a deletion has it, with the version by which the object is known to be gone.
+Result<Value> Watcher::remembered(std::string_view key, const Known& known) const {
+  MIST_TRY(Value metadata, encoding::parse_json(known.text));
+  const std::size_t slash = key.find('/');
+  metadata.set("name", key.substr(slash + 1));
+  if (slash > 0) metadata.set("namespace", key.substr(0, slash));
+  metadata.set("resourceVersion", version_);
+  return Value::object({{"apiVersion", resource_.gvk.api_version()},
+                        {"kind", resource_.gvk.kind},
+                        {"metadata", std::move(metadata)}});
 }
 
 Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) {
@@ -71,10 +83,8 @@ Result<bool> Watcher::list(const WatchHandler& handler, const Context& context) 
       ++known;
       continue;
     }
-    MIST_TRY(Value object, encoding::parse_json(known->second.text));
+    MIST_TRY(const Value object, remembered(known->first, known->second));
     known = known_.erase(known);
-    // As the server's own event has it: the version by which it is known to be gone.
-    object["metadata"].set("resourceVersion", version_);
     if (!handler({WatchEventType::Deleted, object})) return false;
   }
   Value complete = Value::object({{"apiVersion", resource_.gvk.api_version()}, {"kind", resource_.gvk.kind}});

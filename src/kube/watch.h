@@ -68,10 +68,12 @@ class Watcher {
   const Dependencies dependencies_;
   std::string version_;
   // The objects that the handler knows, as far as a synthetic Deleted needs them: maybe tens of thousands.
+  // Kind and version are those of the resource, and of the list that hasn't the object any more.
   struct Known {
-    std::string text;         // JSON
+    std::string text;         // uid and labels, as JSON
     std::uint64_t lists = 0;  // lists_, when it was told of
   };
+  Result<Value> remembered(std::string_view key, const Known& known) const;
   std::map<std::string, Known> known_;  // by "namespace/name"
   std::uint64_t lists_ = 0;             // LISTs that have begun
 };

@@ -71,6 +71,7 @@ class WatchTest : public ::testing::Test {
           seen.push_back(fmt::format("{} {}", kNames[static_cast<int>(event.type)],
                                      event.object.string_at({"metadata", "name"})));
           EXPECT_EQ(event.object.string_at("kind"), "Pod");
+          if (event.type == WatchEventType::Deleted) deleted = event.object;
           return seen.size() < events;
         },
         Context());
@@ -84,6 +85,7 @@ class WatchTest : public ::testing::Test {
   std::deque<Result<ObjectList>> lists;
   std::deque<Connection> connections;
   std::vector<std::string> opened, seen;
+  Value deleted;  // the last one
   mist::testing::FakeClock clock;
   mist::testing::FakeRandom random;
   NullEventSink sink;
@@ -129,6 +131,27 @@ TEST_F(WatchTest, ListsAgainAfterGoneAndReportsWhatVanished) {
   EXPECT_THAT(seen, ElementsAre("added a", "added b", "complete ", "added b", "added c", "deleted a",
                                 "complete ", "deleted c"));
   EXPECT_THAT(opened, ElementsAre("10", "21"));
+}
+
+TEST_F(WatchTest, WhatVanishedIsNamedWithItsUidAndLabels) {
+  const Value metadata = Value::object({{"name", "a"},
+                                        {"namespace", "shop"},
+                                        {"uid", "u1"},
+                                        {"labels", Value::object({{"app", "web"}})},
+                                        {"resourceVersion", "5"},
+                                        {"annotations", Value::object({{"a", "b"}})}});
+  listing({Value::object({{"metadata", metadata}})}, "10");
+  connections.push_back({{}, http::Response{.status = 410, .headers = {}, .body = "{}"}});
+  listing({}, "21");
+  ASSERT_TRUE(run(4).ok());
+  EXPECT_THAT(seen, ElementsAre("added a", "complete ", "deleted a", "complete "));
+  EXPECT_EQ(deleted, Value::object({{"apiVersion", "v1"},
+                                    {"kind", "Pod"},
+                                    {"metadata", Value::object({{"name", "a"},
+                                                                {"namespace", "shop"},
+                                                                {"uid", "u1"},
+                                                                {"labels", *metadata.find("labels")},
+                                                                {"resourceVersion", "21"}})}}));
 }
 
 TEST_F(WatchTest, ListsAgainWhenTheConnectionIsAnsweredWithGone) {
