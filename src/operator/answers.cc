@@ -51,16 +51,17 @@ std::optional<Result<Value>> Answers::find(const Instance& instance, const std::
     return std::nullopt;
   }
   (*known)->asked = true;
-  const auto& answer = (*known)->answer;
-  if (!answer) return std::nullopt;
-  return answer->ok() ? encoding::parse_json(**answer) : Result<Value>(answer->error());
+  if (!(*known)->is_answered()) return std::nullopt;
+  if (const std::string* const text = std::get_if<std::string>(&(*known)->answer))
+    return encoding::parse_json(*text);
+  return Result<Value>(*std::get<std::unique_ptr<const Error>>((*known)->answer));
 }
 
 // Nothing that it asked was answered yet.
 bool Answers::is_new(const Instance& instance) const {
   for (auto each = entries_.lower_bound({instance, {}});
        each != entries_.end() && each->first.first == instance; ++each)
-    if (std::ranges::any_of(each->second, [](const auto& entry) { return entry->answer.has_value(); }))
+    if (std::ranges::any_of(each->second, [](const auto& entry) { return entry->is_answered(); }))
       return false;
   return true;
 }
@@ -89,7 +90,7 @@ void Answers::finish(const Instance& instance, SteadyTime now) {
 
 // Those that are being evaluated are answered in vain.
 void Answers::drop_open(const Instance& instance) {
-  erase(instance, [](const Entry& entry) { return !entry.answer; });
+  erase(instance, [](const Entry& entry) { return !entry.is_answered(); });
 }
 
 void Answers::forget(const Instance& instance) {
@@ -167,10 +168,13 @@ bool Answers::is_wanted(const Question& question) const {
 
 void Answers::put(const Question& question, Result<Value> answer) {
   if (!is_wanted(question)) return;
-  if (answer.ok())
-    question->answer.emplace(encoding::to_json(*answer, encoding::JsonStyle::Exact));
-  else
-    question->answer.emplace(std::move(answer).error());
+  if (answer.ok()) {
+    std::string text = encoding::to_json(*answer, encoding::JsonStyle::Exact);
+    text.shrink_to_fit();
+    question->answer = std::move(text);
+  } else {
+    question->answer = std::make_unique<const Error>(std::move(answer).error());
+  }
   question->input = {};
   // It ended, after however long.
   if (const auto slow = slow_.find({question->instance, question->what}); slow != slow_.end())

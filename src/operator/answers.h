@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
@@ -59,13 +60,16 @@ class Answers {
   std::optional<SteadyTime> next(const Instance& instance, SteadyTime now) const;
 
  private:
+  // None yet; as JSON, which takes less memory than a Value; or an error, which is rare and large.
+  using Answer = std::variant<std::monostate, std::string, std::unique_ptr<const Error>>;
   struct Entry {
+    bool is_answered() const { return !std::holds_alternative<std::monostate>(answer); }
     Instance instance;
     std::string what;
-    crypto::Digest question;                         // of the input
-    Value input;                                     // until it is answered
-    std::optional<Result<std::string>> answer = {};  // as JSON, which takes less memory than a Value
-    bool asked = true;                               // since the last finish()
+    crypto::Digest question;  // of the input
+    Value input;              // until it is answered
+    Answer answer = {};
+    bool asked = true;  // since the last finish()
   };
 
  public:

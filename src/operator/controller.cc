@@ -186,7 +186,7 @@ class Controller::State {
                       fmt::format("{}; {}", known.error().message, known.error().hint), context);
       return known.error();
     }
-    const Record& recorded = **known;
+    const Record& recorded = *known;
     for (const ObjectId& id : observer.take_changed(item)) memory.changed(id);
     std::optional<Error> trouble;
     Open open{.others = OtherVersions(actor->client)};

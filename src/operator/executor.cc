@@ -166,10 +166,11 @@ Result<bool> Executor::store(kube::MultiNamespaceInformer& instances, const Valu
   std::string text = to_text(plan.record);
   MIST_TRY_VOID(
       traced(span, "record", id_of(instance), [&] { return claim(instances, instance, text, context); }));
+  const Record before = memory.stored_record();
   // Nobody was ever asked to make them.
   for (const reconcile::Recorded& each : plan.record.objects)
-    if (each.hash.empty() && memory.stored_record().find(each.id) == nullptr) memory.gone(each.id);
-  memory.stored(std::move(text), plan.record);
+    if (each.hash.empty() && before.find(each.id) == nullptr) memory.gone(each.id);
+  memory.stored(std::move(text));
   return true;
 }
 

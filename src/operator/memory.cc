@@ -60,7 +60,29 @@ void Memory::wanted(const std::string& node, graph::Truth wanted, SteadyTime now
   if (flips.at.size() > kMostFlips) flips.at.erase(flips.at.begin());
 }
 
-Result<const Record*> Memory::record(std::string_view stored_text, std::string_view uid) {
+// A text that was printed here, or was read well before.
+Record Memory::known_record() const {
+  if (!record_) return stored_record();
+  Result<Record> known = reconcile::record_from(*record_);
+  MIST_CHECK(known.ok());
+  return *std::move(known);
+}
+
+void Memory::know(const Record& record) {
+  record_.reset();
+  if (!stored_ || stored_record() != record) {
+    record_ = to_text(record);
+    record_->shrink_to_fit();
+  }
+}
+
+Record Memory::stored_record() const {
+  if (!stored_) return {};
+  Result<Record> stored = reconcile::record_from(*stored_);
+  return stored.ok() ? *std::move(stored) : Record();
+}
+
+Result<Record> Memory::record(std::string_view stored_text, std::string_view uid) {
   if (uid_ != uid) {
     // Metrics still count the one before.
     Memory other;
@@ -69,20 +91,20 @@ Result<const Record*> Memory::record(std::string_view stored_text, std::string_v
     *this = std::move(other);
   }
   uid_ = uid;
-  if (stored_ && *stored_ == stored_text) return &record_;
-  const bool is_known = stored_ && !record_.empty();
+  if (stored_ && *stored_ == stored_text) return known_record();
+  Record known = known_record();
   auto read = reconcile::record_from(stored_text);
-  if (!read.ok() && !is_known) return std::move(read).error();
-  if (is_known) {
-    // Somebody wrote over it, as by applying an older manifest: what is known isn't as stored, so that it is
-    // stored again.
-    stored_ = stored_text;
-    stored_record_ = read.ok() ? *std::move(read) : Record();
-    record_ = reconcile::united(std::move(record_), stored_record_);
-    return &record_;
+  if (!read.ok() && known.empty()) return std::move(read).error();
+  if (known.empty()) {
+    stored(std::string(stored_text));
+    return read;
   }
-  stored(std::string(stored_text), *read);
-  return &record_;
+  // Somebody wrote over it, as by applying an older manifest: what is known isn't as stored, so that it is
+  // stored again.
+  stored_ = stored_text;
+  known = reconcile::united(std::move(known), read.ok() ? *read : Record());
+  know(known);
+  return known;
 }
 
 bool Memory::is_new_damage(std::string_view stored) {
@@ -91,21 +113,29 @@ bool Memory::is_new_damage(std::string_view stored) {
   return is_new;
 }
 
-void Memory::stored(std::string text, const Record& record) {
+void Memory::stored(std::string text) {
   stored_ = std::move(text);
-  stored_record_ = record_ = record;
-  forget_unrecorded();
+  stored_->shrink_to_fit();
+  record_.reset();
+  forget_unrecorded(stored_record());
 }
 
-void Memory::keep(Record record) {
-  record_ = std::move(record);
-  forget_unrecorded();
+void Memory::keep(const Record& record) {
+  know(record);
+  forget_unrecorded(record);
+}
+
+void Memory::keep(std::vector<ObjectId> unaccounted) {
+  Record record = known_record();
+  if (record.unaccounted == unaccounted) return;
+  record.unaccounted = std::move(unaccounted);
+  know(record);
 }
 
 // Names that contain a digest are others with each change.
-void Memory::forget_unrecorded() {
-  std::erase_if(gone_, [&](const ObjectId& id) { return record_.find(id) == nullptr; });
-  std::erase_if(immutable_, [&](const auto& entry) { return record_.find(entry.first) == nullptr; });
+void Memory::forget_unrecorded(const Record& record) {
+  std::erase_if(gone_, [&](const ObjectId& id) { return record.find(id) == nullptr; });
+  std::erase_if(immutable_, [&](const auto& entry) { return record.find(entry.first) == nullptr; });
 }
 
 // As many flips as are allowed within the window: until the first of them is older than that.

@@ -59,15 +59,15 @@ class Memory {
   /// apply` of an older manifest do, what was stored last counts too, and is to be stored again. Invalid: it
   /// is damaged, and nobody here knows what it was.
   /// `uid`: of another instance of the same name nothing is known.
-  Result<const Record*> record(std::string_view stored, std::string_view uid);
+  Result<Record> record(std::string_view stored, std::string_view uid);
   /// Whether that damaged text of a record is another than the last one.
   bool is_new_damage(std::string_view stored);
-  /// The stored part alone.
-  const Record& stored_record() const { return stored_record_; }
-  void stored(std::string text, const Record& record);
-  void keep(Record record);
+  /// The stored part alone; nothing where it is damaged.
+  Record stored_record() const;
+  void stored(std::string text);
+  void keep(const Record& record);
   /// Objects of a record that isn't stored any more, since the instance is being deleted.
-  void keep(std::vector<ObjectId> unaccounted) { record_.unaccounted = std::move(unaccounted); }
+  void keep(std::vector<ObjectId> unaccounted);
   /// Whether the record has everything: nobody has to look for what carries the mark of the instance.
   bool accounted() const { return accounted_; }
   void account() { accounted_ = true; }
@@ -130,7 +130,9 @@ class Memory {
     bool is_over = false;
   };
   static std::optional<SteadyTime> frozen_until(const Flips& flips);
-  void forget_unrecorded();
+  Record known_record() const;
+  void know(const Record& record);
+  void forget_unrecorded(const Record& record);
 
   std::map<ObjectId, Failure> failures_;
   std::map<ObjectId, Repairs> repairs_;
@@ -138,8 +140,9 @@ class Memory {
   std::map<std::string, Flips> flips_;
   std::string uid_;  // of the instance
   std::string ready_reason_;
+  // Records as text, which takes a third of a Record's memory: there may be tens of thousands of instances.
   std::optional<std::string> stored_, damaged_;
-  Record stored_record_, record_;
+  std::optional<std::string> record_;  // where it isn't what is stored
   std::set<ObjectId> gone_;
   bool accounted_ = false;
   std::optional<SteadyTime> deferred_since_;

@@ -55,16 +55,16 @@ TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
   Memory memory;
   const reconcile::Recorded planned{.node = "a", .id = kId};
   const std::string text = to_text(Record{.objects = {planned}});
-  EXPECT_EQ((*memory.record(text, "u1"))->objects.front(), planned);
+  EXPECT_EQ(memory.record(text, "u1")->objects.front(), planned);
   reconcile::Recorded written = planned;
   written.hash = "h1";
   memory.keep({.objects = {written}});
-  EXPECT_EQ((*memory.record(text, "u1"))->objects.front().hash, "h1");
+  EXPECT_EQ(memory.record(text, "u1")->objects.front().hash, "h1");
   EXPECT_EQ(memory.stored_record().objects.front(), planned);
-  EXPECT_EQ((*memory.record("", "u1"))->objects.front().hash, "h1") << "somebody removed the annotation";
+  EXPECT_EQ(memory.record("", "u1")->objects.front().hash, "h1") << "somebody removed the annotation";
   EXPECT_TRUE(memory.stored_record().empty()) << "so that it is stored again";
-  EXPECT_EQ((*memory.record("{", "u1"))->objects.front().hash, "h1") << "somebody damaged it";
-  EXPECT_TRUE((*memory.record("", "u2"))->empty()) << "another instance of that name";
+  EXPECT_EQ(memory.record("{", "u1")->objects.front().hash, "h1") << "somebody damaged it";
+  EXPECT_TRUE(memory.record("", "u2")->empty()) << "another instance of that name";
   EXPECT_FALSE(memory.record("{", "u3").ok());
 }
 
@@ -78,15 +78,15 @@ TEST(Memory, AnOlderRecordTakesNothingFromWhatIsKnown) {
       .objects = {{.node = "a", .id = kId, .hash = "h1"}, {.node = "b", .id = kSibling, .hash = "h1"}}};
   now.reach("act", "h0");
   now.reach("act", "h1");
-  memory.stored(to_text(now), now);
-  const Record& known = **memory.record(older, "u1");
+  memory.stored(to_text(now));
+  const Record known = *memory.record(older, "u1");
   EXPECT_EQ(known, now);
   EXPECT_EQ(memory.stored_record(), old) << "so that it is stored again";
   // A write whose answer was lost may have stored it, which isn't known otherwise.
   Record more = now;
   more.objects.push_back({.node = "c", .id = {"v1", "Secret", "shop", "c"}});
   more.reach("late", "h2");
-  const Record& both = **memory.record(to_text(more), "u1");
+  const Record both = *memory.record(to_text(more), "u1");
   EXPECT_EQ(both.objects.size(), 3U);
   EXPECT_TRUE(both.reached("late", "h2"));
   EXPECT_EQ(memory.stored_record(), both) << "nothing is to be stored";
@@ -150,7 +150,7 @@ TEST(Memory, ForgetsObjectsThatItsRecordNoLongerNames) {
   Memory memory;
   memory.gone(kId);
   memory.refused(kId, "h1");
-  memory.stored("", {.objects = {{.node = "a", .id = kId, .hash = {}}}});
+  memory.stored(to_text(Record{.objects = {{.node = "a", .id = kId, .hash = {}}}}));
   EXPECT_TRUE(memory.is_gone(kId));
   EXPECT_TRUE(memory.immutable(kId, "h1"));
   memory.keep({.objects = {{.node = "a", .id = kSibling, .hash = {}}}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apimachinery/managed_fields.h"
 #include "base/text.h"
 
 namespace mist::operator_ {
@@ -30,9 +31,20 @@ Observer::Observer(kube::Client& client, WatchedNamespaces namespaces, Clock& cl
                       for (const Item& item : found->second) wake_(item);
                   }}) {}
 
+void Observer::Asked::add(const ObjectId* object) {
+  const auto place = std::ranges::lower_bound(objects, object);
+  if (place == objects.end() || *place != object) objects.insert(place, object);
+}
+
+Observer::Items::iterator Observer::place_of(Items& items, const Item& item) {
+  return std::ranges::lower_bound(items, item, {}, [](const auto& each) -> const Item& { return *each; });
+}
+
 void Observer::begin(const Item& item) {
   item_ = item;
   asking_ = {};
+  if (const auto before = asked_.find(item); before != asked_.end()) asking_.item = before->second.item;
+  if (!asking_.item) asking_.item = std::make_shared<const Item>(item);
   unsynced_ = unseen_ = false;
 }
 
@@ -43,9 +55,12 @@ bool Observer::is_synced(bool synced, SteadyTime since) {
 }
 
 void Observer::ask(const ObjectId& id) {
-  asking_.objects.insert(id);
   const std::lock_guard lock(mutex_);
-  owners_[id].insert(item_);
+  const auto owner = owners_.try_emplace(id).first;
+  asking_.add(&owner->first);
+  Items& items = owner->second;
+  const auto place = place_of(items, item_);
+  if (place == items.end() || **place != item_) items.insert(place, asking_.item);
 }
 
 Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known, const Context& context) {
@@ -110,7 +125,7 @@ Result<OwnWatch*> Observer::watch_of(const ObjectId& id, const Context& context)
   MIST_TRY_VOID(watch
                     .begin(
                         client_, namespaces_, clock_, events_, id.gvk(),
-                        {.label_selector = std::string(kInstanceLabel)}, nullptr,
+                        {.label_selector = std::string(kInstanceLabel)}, apimachinery::keep_field_owners,
                         [this, api_version = id.api_version, kind = id.kind](
                             const std::optional<Informer::Key>& key) { changed(api_version, kind, key); },
                         context)
@@ -135,7 +150,8 @@ Result<std::optional<Value::Array>> Observer::list(const Collection& collection,
 void Observer::finish(bool partly) {
   if (!partly) return leave_others(item_);
   Asked& asked = asked_[item_];
-  asked.objects.merge(asking_.objects);
+  asked.item = asking_.item;
+  for (const ObjectId* each : asking_.objects) asked.add(each);
   asked.collections.merge(asking_.collections);
 }
 
@@ -149,10 +165,12 @@ void Observer::forget(const Item& item) {
 
 void Observer::leave_others(const Item& item) {
   Asked& before = asked_[item];
-  for (const ObjectId& id : before.objects)
-    if (!asking_.objects.contains(id)) leave(id, item);
+  // A copy: nobody may own it any more then.
+  for (const ObjectId* each : before.objects)
+    if (!std::ranges::binary_search(asking_.objects, each)) leave(ObjectId(*each), item);
   for (const Collection& each : before.collections)
     if (!asking_.collections.contains(each)) leave(each, item);
+  asking_.objects.shrink_to_fit();
   before = std::move(asking_);
 }
 
@@ -162,8 +180,9 @@ void Observer::leave(const ObjectId& id, const Item& item) {
     const std::lock_guard lock(mutex_);
     const auto owner = owners_.find(id);
     if (owner == owners_.end()) return;
-    owner->second.erase(item);
-    if (!owner->second.empty()) return;
+    Items& items = owner->second;
+    if (const auto place = place_of(items, item); place != items.end() && **place == item) items.erase(place);
+    if (!items.empty()) return;
     owners_.erase(owner);
     const auto first = owners_.lower_bound({id.api_version, id.kind, {}, {}});
     is_kind_asked_for =
@@ -199,10 +218,10 @@ void Observer::changed(const std::string& api_version, const std::string& kind,
     if (id.api_version == api_version && id.kind == kind) tell(id, items);
 }
 
-void Observer::tell(const ObjectId& id, const std::set<Item>& items) {
-  for (const Item& item : items) {
-    changed_[item].insert(id);
-    wake_(item);
+void Observer::tell(const ObjectId& id, const Items& items) {
+  for (const auto& item : items) {
+    changed_[*item].insert(id);
+    wake_(*item);
   }
 }
 

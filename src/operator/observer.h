@@ -74,7 +74,10 @@ class Observer {
   bool is_synced(bool synced, SteadyTime since);
   void changed(const std::string& api_version, const std::string& kind,
                const std::optional<Informer::Key>& key);
-  void tell(const ObjectId& id, const std::set<Item>& items);
+  // Sorted; many instances may read one object, and each of tens of thousands of objects has an owner.
+  using Items = std::vector<std::shared_ptr<const Item>>;
+  static Items::iterator place_of(Items& items, const Item& item);
+  void tell(const ObjectId& id, const Items& items);
   void leave(const ObjectId& id, const Item& item);
   void leave(const Collection& collection, const Item& item);
   void leave_others(const Item& item);
@@ -87,13 +90,15 @@ class Observer {
   std::mutex mutex_;
   // Guarded by mutex_: whom a change concerns, and what has changed. An object without a name stands for all
   // of its kind.
-  std::map<ObjectId, std::set<Item>> owners_;
+  std::map<ObjectId, Items> owners_;
   std::map<Collection, std::set<Item>> listers_;
   std::map<Item, std::set<ObjectId>> changed_;
   // The asking thread's.
   struct Asked {
-    std::set<ObjectId> objects;
+    std::shared_ptr<const Item> item;      // in owners_
+    std::vector<const ObjectId*> objects;  // keys of owners_, sorted: as long as it asks, it is there too
     std::set<Collection> collections;
+    void add(const ObjectId* object);
   };
   Item item_;
   Asked asking_;

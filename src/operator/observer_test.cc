@@ -6,9 +6,12 @@
 #include <chrono>
 #include <thread>
 
+#include "apimachinery/managed_fields.h"
+#include "apply/fields/difference.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
+#include "testing/yaml.h"
 
 namespace mist::operator_ {
 namespace {
@@ -75,6 +78,68 @@ TEST_F(ObserverTest, WatchesAKindAsLongAsSomebodyAsksForIt) {
   look_until_known(kFirstItem, {object("ConfigMap", "a")});
   observer_.begin(kFirstItem);
   EXPECT_TRUE(observer_.observe(object("ConfigMap", "a"), true, false, Context())->there());
+}
+
+TEST_F(ObserverTest, WhoeverAsksForAnObjectIsWokenUntilItIsForgotten) {
+  put("ConfigMap", "a", "u1");
+  put("ConfigMap", "b", "u2");
+  const ObjectId a = object("ConfigMap", "a"), b = object("ConfigMap", "b");
+  look_until_known(kSecondItem, {a, b});
+  look_until_known(kFirstItem, {a});
+  const auto is_told = [&](const Item& item, const ObjectId& id) {
+    return soon([&] { return observer_.take_changed(item).contains(id); });
+  };
+  const auto change = [&](const std::string& name, const std::string& uid) {
+    observer_.take_changed(kFirstItem);
+    observer_.take_changed(kSecondItem);
+    put("ConfigMap", name, uid);
+  };
+  change("a", "u3");
+  EXPECT_TRUE(is_told(kFirstItem, a));
+  EXPECT_TRUE(is_told(kSecondItem, a));
+  // The second one doesn't ask for `a` any more.
+  look_until_known(kSecondItem, {b});
+  change("a", "u4");
+  EXPECT_TRUE(is_told(kFirstItem, a));
+  EXPECT_FALSE(observer_.take_changed(kSecondItem).contains(a));
+  observer_.forget(kFirstItem);
+  change("b", "u5");
+  EXPECT_TRUE(is_told(kSecondItem, b));
+  EXPECT_TRUE(observer_.take_changed(kFirstItem).empty());
+  EXPECT_EQ(observer_.watches(), 1U);
+}
+
+TEST_F(ObserverTest, DriftIsFoundThoughTimesAndVersionsOfManagersAreNotKept) {
+  const kube::ObjectRef ref{*cluster_.resource_for({"", "ConfigMap"}, "v1", Context()), "default", "a"};
+  const auto apply = [&](std::string_view manager, std::string_view data) {
+    Value map = testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}");
+    map["metadata"].set("labels", Value::object({{kInstanceLabel, "u1"}}));
+    map["data"] = testing::yaml(data);
+    return cluster_.apply(ref, map, {.field_manager = std::string(manager), .force = true}, Context());
+  };
+  ASSERT_TRUE(apply(kManager, "{ours: mine, left: one}").ok());
+  ASSERT_TRUE(apply("somebody", "{ours: theirs}").ok());
+  const Value live = *cluster_.get(ref, Context());
+  ASSERT_NE(apimachinery::managed_fields(live).at(0).find("time"), nullptr);
+  const ObjectId id = object("ConfigMap", "a");
+  look_until_known(kFirstItem, {id});
+  observer_.begin(kFirstItem);
+  const auto seen = observer_.observe(id, true, true, Context());
+  ASSERT_TRUE(seen.ok() && seen->there());
+  Value wanted = testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}");
+  wanted["metadata"].set("labels", Value::object({{kInstanceLabel, "u1"}}));
+  wanted["data"] = testing::yaml("{ours: mine}");
+  const auto found = apply::differences(wanted, seen->object, kManager);
+  const auto whole = apply::differences(wanted, live, kManager);
+  ASSERT_EQ(found.size(), whole.size());
+  ASSERT_EQ(found.size(), 2U) << "a changed field and one that is no longer wanted";
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].path, whole[i].path);
+    EXPECT_EQ(found[i].managers, whole[i].managers);
+  }
+  ASSERT_EQ(apimachinery::managed_fields(seen->object).size(), 2U);
+  for (const Value& entry : apimachinery::managed_fields(seen->object))
+    EXPECT_EQ(entry.find("time"), nullptr);
 }
 
 TEST_F(ObserverTest, KeepsAKindInWhichItLooksForMarks) {

@@ -555,6 +555,7 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
   loaded.instances = std::make_shared<kube::MultiNamespaceInformer>(
       actor->client, *resource, kube::ListOptions{}, dependencies_.namespaces.names(),
       [this](Value& instance) {
+        drop_managed_fields(instance);
         if (!dependencies_.share.has(instance.string_at({"metadata", "namespace"}))) keep_identity(instance);
       },
       [this, name](const std::optional<kube::Informer::Key>& key) {
