@@ -16,6 +16,8 @@ inline constexpr std::string_view kReleaseVersion = "v1alpha1";
 inline constexpr std::string_view kReleaseKind = "Release";
 /// From look to look, of a Release that names no interval.
 inline constexpr std::string_view kReleaseInterval = "10m";
+/// The key of an item of valuesFrom that names none.
+inline constexpr std::string_view kDefaultValuesKey = "values.yaml";
 
 /// Advice where the cluster doesn't serve the kind.
 inline constexpr std::string_view kNoReleases =

@@ -11,7 +11,6 @@
 namespace mist::releases {
 namespace {
 
-constexpr std::string_view kDefaultKey = "values.yaml";
 constexpr std::string_view kDefaultTimeout = "5m";
 constexpr int kDefaultRetries = 1, kDefaultHistory = 10;
 // Of all target paths: each may be short to write and make a long list.
@@ -122,7 +121,7 @@ std::vector<ValuesFrom> values_from(Reader& spec) {
     Reader from(item);
     ValuesFrom each{.secret = from.word("kind", {"ConfigMap", "Secret"}) == 1,
                     .name = from.text("name"),
-                    .key = from.text("key", kDefaultKey),
+                    .key = from.text("key", reconcile::kDefaultValuesKey),
                     .target_path = from.text("targetPath"),
                     .optional = from.flag("optional", false)};
     if (!is_dns1123_subdomain(each.name)) from.note("name", "is not the name of an object");

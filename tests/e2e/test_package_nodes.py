@@ -342,6 +342,65 @@ def rbac_prints_what_the_packages_of_nodes_need(t):
     equal(operator.stop(), 0, "exit code")
 
 
+# It needs values of objects that the instance's own node and somebody else make.
+FED = '''let m = import "mistletoe.ncl" in {
+  kind = { group = "GROUP", version = "v1", kind = "Site" },
+  nodes = {
+    given.own = fun {..} => { apiVersion = "v1", kind = "ConfigMap", metadata.name = "given", data = { "values.yaml" = "extra: true" } },
+    base.package = fun { instance, .. } => {
+      package = instance.spec.package, timeout = "4s", labels = { e2e = "NAMESPACE" },
+      valuesFrom = [{ kind = "ConfigMap", name = "given" }, { kind = "Secret", name = "word", key = "word", targetPath = "word" }],
+    },
+  },
+  also = [{ from = "instance", to = "given" }, { from = "instance", to = "base" }],
+  sequence = [{ from = "given", to = "base" }],
+} | m.Blueprint'''
+
+
+@test
+def rbac_knows_what_the_values_of_packages_need(t):
+    serve(t)
+    registry(t)
+    kind(t)
+    # With these values it makes a ServiceAccount too.
+    chart(t, "fed", "1.0.0", '''apiVersion: v1
+kind: ConfigMap
+metadata: {name: fed}
+data:
+  word: {{ required "a word" .Values.word | quote }}
+{{ if .Values.extra }}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: fed}
+{{ end }}
+''')
+    text = blueprint(t, FED.replace("NAMESPACE", t.ns), account="worker")
+    t.kube.create("ServiceAccount", t.ns, {"metadata": {"name": "worker"}})
+    source = t.files("site", {"blueprint.ncl": text})
+    site = {"apiVersion": f"{t.ns}.example.com/v1", "kind": "Site", "metadata": {"name": "web", "namespace": t.ns},
+            "spec": {"package": "team/fed:1.0.0"}}
+    command = ("blueprint", "rbac", source, "-n", t.ns, "--run-as", "worker", "--packages", "-o", "json")
+    without = t.run(*command, "--instance", t.file("site.yaml", json.dumps(site)), code=1)
+    contains(without.err, "a word", "the example has no Secret word, key word: write such an object in the events of --scenario")
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "word", "namespace": t.ns}, "stringData": {"word": "hello"}}
+    printed = t.run(*command, "--scenario", t.file("scenario.yaml", json.dumps({"instance": site, "events": [{"write": secret}]}))).json
+    valid(printed, json.loads((ROOT / "schemas/cli/blueprint-rbac.schema.json").read_text()))
+    equal(printed["missingValues"], [], "values that nobody gave")
+    of_package = [each for each in printed["manifests"] if each["metadata"]["name"] == "mistletoe-release-web-base"]
+    equal([rule["resources"] for rule in of_package[0]["rules"]], [["secrets"], ["configmaps"], ["serviceaccounts"]], "what it may write")
+    grant(t, printed["manifests"])
+    # That is enough.
+    t.kube.create("Secret", t.ns, {key: secret[key] for key in ("metadata", "stringData")})
+    operator = Operator(t, "--releases", "own", "--release-selector", f"e2e={t.ns}")
+    make(t, package="team/fed:1.0.0")
+    wait_ready(t)
+    equal(t.kube.get("ConfigMap", t.ns, "fed")["data"], {"word": "hello"}, "the value of the Secret")
+    check(t.kube.get("ServiceAccount", t.ns, "fed") is not None, "what the value of the ConfigMap asks for is there")
+    remove(t)
+    equal(operator.stop(), 0, "exit code")
+
+
 @test
 def a_package_node_has_the_rights_of_its_blueprint_and_no_others(t):
     serve(t)

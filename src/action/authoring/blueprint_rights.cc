@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "action/authoring/blueprint_cases.h"
 #include "apimachinery/built_in_groups.h"
+#include "base/text.h"
 #include "blueprint/check.h"
 #include "reconcile/release_node.h"
 
@@ -96,23 +98,78 @@ Result<NodeKinds> kinds_without_instance(const blueprint::Blueprint& blueprint,
   return kinds;
 }
 
+// The texts of a ConfigMap or a Secret by their keys.
+using Texts = std::map<std::string, std::string>;
+// By whether it is a Secret, namespace, name.
+using ValueObjects = std::map<std::tuple<bool, std::string, std::string>, Texts>;
+
+// `ns`: of an object that names none. An event merges its object into what is there.
+void add_value_object(const Value& made, const std::string& ns, ValueObjects& objects) {
+  if (made.is_array()) {
+    for (const Value& each : made.as_array()) add_value_object(each, ns, objects);
+    return;
+  }
+  const reconcile::ObjectId id = reconcile::id_of(made);
+  const bool is_secret = id.kind == "Secret";
+  if (id.api_version != "v1" || !(is_secret || id.kind == "ConfigMap")) return;
+  Texts& texts = objects[{is_secret, id.ns.empty() ? ns : id.ns, id.name}];
+  for (const std::string_view part : {"binaryData", "data", "stringData"}) {
+    const Value* const members = made.find(part);
+    if (members == nullptr || !members->is_object()) continue;
+    for (const Value::Member& each : members->as_object()) {
+      if (!each.value.is_string()) continue;
+      std::string plain = each.value.as_string();
+      const bool is_plain = part == (is_secret ? "stringData" : "data");
+      if (is_plain || base64_decode(each.value.as_string(), plain)) texts[each.key] = std::move(plain);
+    }
+  }
+}
+
+// Items that are wrong are found when the Release is looked at.
+std::vector<ReleaseValues> values_from(const Value& release, const ValueObjects& objects) {
+  std::vector<ReleaseValues> all;
+  const Value* const items = release.at_path({"spec", "valuesFrom"});
+  if (items == nullptr || !items->is_array()) return all;
+  const std::string home(release.string_at({"metadata", "namespace"}));
+  for (const Value& item : items->as_array()) {
+    ReleaseValues& each =
+        all.emplace_back(ReleaseValues{.secret = item.string_at("kind") == "Secret",
+                                       .name = std::string(item.string_at("name")),
+                                       .key = std::string(item.string_at("key")),
+                                       .target_path = std::string(item.string_at("targetPath")),
+                                       .optional = item.is_true_at("optional")});
+    if (each.key.empty()) each.key = reconcile::kDefaultValuesKey;
+    const auto object = objects.find({each.secret, home, each.name});
+    if (object == objects.end()) continue;
+    if (const auto text = object->second.find(each.key); text != object->second.end())
+      each.text = text->second;
+  }
+  return all;
+}
+
 // By node.
 struct Example {
   NodeKinds kinds;
   std::map<std::string, Value> made;  // of package nodes: the last Release
+  ValueObjects values;
   std::map<std::string, RoleRefs> roles;
 };
 
 Result<Example> example_of(const blueprint::Blueprint& blueprint, blueprint::Evaluator& evaluator,
                            const reconcile::Scenario& scenario, const Context& context) {
   Example found;
+  std::string ns(scenario.instance.string_at({"metadata", "namespace"}));
+  if (ns.empty()) ns = "default";
+  for (const reconcile::ScenarioEvent& each : scenario.events)
+    if (each.type == reconcile::ScenarioEvent::Type::Write) add_value_object(each.object, ns, found.values);
   reconcile::Simulation::Functions functions = reconcile::functions_of(evaluator, context);
-  functions.make = [&found, make = std::move(functions.make)](const std::string& node,
-                                                              const Value& environment) {
+  functions.make = [&found, ns, make = std::move(functions.make)](const std::string& node,
+                                                                  const Value& environment) {
     Result<Value> made = make(node, environment);
     if (!made.ok()) return made;
     add_kinds(*made, found.kinds[node]);
     add_roles(*made, found.roles[node]);
+    add_value_object(*made, ns, found.values);
     if (made->string_at("kind") == reconcile::kReleaseKind) found.made[node] = *made;
     return made;
   };
@@ -248,7 +305,35 @@ Value::Array package_rules(const std::set<GroupKind>& kinds, bool has_record) {
   return rules;
 }
 
+// Adds the right to read the values, which are in the namespace of the Release, where package_rules() lack
+// it.
+void add_value_rules(const PackageRelease& made, const std::set<GroupKind>& kinds, bool has_record,
+                     Value::Array& rules) {
+  for (const bool is_secret : {false, true}) {
+    const GroupKind kind = is_secret ? apimachinery::kSecret : GroupKind{"", "ConfigMap"};
+    if (kinds.contains(kind) || (is_secret && has_record)) continue;
+    std::set<std::string> names;
+    for (const ReleaseValues& each : made.values_from)
+      if (each.secret == is_secret) names.insert(each.name);
+    if (names.empty()) continue;
+    Value read = rule("", reconcile::usual_resource(kind.kind), {"get"});
+    read.set("resourceNames", texts({names.begin(), names.end()}));
+    rules.push_back(std::move(read));
+  }
+}
+
 }  // namespace
+
+std::string ReleaseValues::display() const {
+  return fmt::format("{} {}, key {}", secret ? "Secret" : "ConfigMap", name, key);
+}
+
+std::vector<std::string> PackageRelease::missing_values() const {
+  std::vector<std::string> missing;
+  for (const ReleaseValues& each : values_from)
+    if (!each.text && !each.optional) missing.push_back(each.display());
+  return missing;
+}
 
 std::vector<Value> release_rights(const PackageRelease& made, const std::vector<Value>& objects,
                                   const OperatorAccount& account) {
@@ -260,6 +345,7 @@ std::vector<Value> release_rights(const PackageRelease& made, const std::vector<
   if (worker.empty()) return {};
   Places places;
   places[place];  // the record, whatever is rendered
+  if (!made.values_from.empty()) places[home];
   for (const Value& each : objects) {
     const GroupKind kind = reconcile::id_of(each).gvk().group_kind();
     const std::string ns(each.string_at({"metadata", "namespace"}));
@@ -268,7 +354,10 @@ std::vector<Value> release_rights(const PackageRelease& made, const std::vector<
   std::vector<Value> manifests;
   for (const auto& [ns, kinds] : places) {
     const std::string of = fmt::format("mistletoe-release-{}{}", ns.empty() ? home + "-" : "", name);
-    const Value one = role(ns.empty() ? "ClusterRole" : "Role", of, ns, package_rules(kinds, ns == place));
+    Value::Array rules = package_rules(kinds, ns == place);
+    if (ns == home) add_value_rules(made, kinds, ns == place, rules);
+    if (rules.empty()) continue;
+    const Value one = role(ns.empty() ? "ClusterRole" : "Role", of, ns, std::move(rules));
     manifests.push_back(one);
     manifests.push_back(binding(one, worker, home));
   }
@@ -294,7 +383,7 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
     if (node.type == NodeType::Package) rights.packages.push_back(node.name);
     if (const auto made = examples.made.find(node.name);
         node.type == NodeType::Package && made != examples.made.end())
-      rights.releases.push_back({node.name, made->second});
+      rights.releases.push_back({node.name, made->second, values_from(made->second, examples.values)});
     if (node.type == NodeType::Value || node.type == NodeType::Http || kinds.contains(node.name)) continue;
     const auto example = examples.kinds.find(node.name);
     if (example == examples.kinds.end()) {

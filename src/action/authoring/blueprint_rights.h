@@ -8,10 +8,27 @@
 
 namespace mist::action {
 
+/// An item of valuesFrom of a Release.
+struct ReleaseValues {
+  bool secret = false;  ///< a Secret; else a ConfigMap
+  std::string name;     ///< in the namespace of the Release
+  std::string key;
+  std::string target_path = {};  ///< the one value that the text is; empty: it is a document of values
+  bool optional = false;         ///< it may be missing
+  /// As the example has it: by its nodes and events; nullopt: it doesn't.
+  std::optional<std::string> text = {};
+
+  std::string display() const;  ///< "Secret db-values, key values.yaml"
+};
+
 /// A Release that a package node makes for the example.
 struct PackageRelease {
   std::string node;
   encoding::Value release;
+  std::vector<ReleaseValues> values_from = {};
+
+  /// Values that have to be there and that the example doesn't have: with them the package may make others.
+  std::vector<std::string> missing_values() const;
 };
 
 struct BlueprintRights {
@@ -49,9 +66,10 @@ Result<BlueprintRights> blueprint_rights(package::Renderer& renderer, const Blue
                                          const std::optional<reconcile::Scenario>& scenario,
                                          const OperatorAccount& account, const Context& context);
 
-/// The roles that the account of a Release needs to install, upgrade and uninstall a package that renders
-/// these objects, with bindings. `account`: as whom it acts where it names no ServiceAccount; it must be in
-/// the namespace of the Release, or there is none: empty then.
+/// The roles that the account of a Release needs to read the values that the Release names, and to install,
+/// upgrade and uninstall a package that renders these objects, with bindings. `account`: as whom it acts
+/// where it names no ServiceAccount; it must be in the namespace of the Release, or there is none: empty
+/// then.
 std::vector<encoding::Value> release_rights(const PackageRelease& made,
                                             const std::vector<encoding::Value>& objects,
                                             const OperatorAccount& account);

@@ -62,5 +62,31 @@ TEST(ReleaseRights, AreThoseOfTheAccountThatTheReleaseNames) {
       << "accounts are never taken to another namespace";
 }
 
+TEST(ReleaseRights, IncludeReadingTheValuesThatTheReleaseNames) {
+  PackageRelease made = cache();
+  made.values_from = {{.secret = true, .name = "db", .key = "values.yaml"},
+                      {.name = "size", .key = "values.yaml"},
+                      {.name = "size", .key = "other.yaml", .optional = true, .text = "a: 1"}};
+  const std::vector<Value> manifests = release_rights(made, {}, kOperator);
+  EXPECT_THAT(told(manifests),
+              ElementsAre("Role home/mistletoe-release-web-cache -> home/worker: secrets configmaps"));
+  EXPECT_EQ(manifests.front().find("rules")->as_array().back(),
+            yaml("{apiGroups: [''], resources: [configmaps], verbs: [get], resourceNames: [size]}"));
+  EXPECT_THAT(made.missing_values(),
+              ElementsAre("Secret db, key values.yaml", "ConfigMap size, key values.yaml"));
+  // A right to all of a kind includes them.
+  EXPECT_THAT(
+      told(release_rights(made, {yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")}, kOperator)),
+      ElementsAre("Role home/mistletoe-release-web-cache -> home/worker: secrets configmaps"));
+  // They are where the Release is, which may not be where its objects are.
+  made.release = cache("{targetNamespace: shop}").release;
+  const std::vector<Value> apart = release_rights(made, {}, kOperator);
+  EXPECT_THAT(told(apart),
+              ElementsAre("Role home/mistletoe-release-web-cache -> home/worker: configmaps secrets",
+                          "Role shop/mistletoe-release-web-cache -> home/worker: secrets"));
+  EXPECT_EQ(apart.front().find("rules")->as_array().back(),
+            yaml("{apiGroups: [''], resources: [secrets], verbs: [get], resourceNames: [db]}"));
+}
+
 }  // namespace
 }  // namespace mist::action

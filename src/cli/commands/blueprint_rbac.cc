@@ -62,6 +62,18 @@ constexpr Example kExamples[] = {
     {"mistctl blueprint rbac ./app -n mistletoe --run-as app", "The work is done by an account of its own"},
 };
 
+// "base: Secret db-values, key values.yaml".
+std::vector<std::string> missing_values(const action::BlueprintRights& rights) {
+  std::vector<std::string> all;
+  for (const action::PackageRelease& each : rights.releases) {
+    // Nothing is printed for its package anyway.
+    if (std::ranges::find(rights.packages, each.node) != rights.packages.end()) continue;
+    for (const std::string& missing : each.missing_values())
+      all.push_back(fmt::format("{}: {}", each.node, missing));
+  }
+  return all;
+}
+
 std::string comments(const action::BlueprintRights& rights) {
   std::string text;
   const auto say = [&](std::string_view words, const std::vector<std::string>& names) {
@@ -79,6 +91,9 @@ std::string comments(const action::BlueprintRights& rights) {
       "prints "
       "these where that account is known",
       rights.packages);
+  say("not complete: the example doesn't have these values, with which the packages of these nodes may make "
+      "other kinds: write the objects in the events of --scenario",
+      missing_values(rights));
   say("not complete: objects of these nodes are in no namespace, and an operator with --watch-namespace "
       "refuses them",
       rights.outside);
@@ -95,6 +110,11 @@ Result<std::vector<encoding::Value>> objects_of(const action::PackageRelease& ma
                                                 const Invocation& invocation, Machine& machine) {
   const auto spec = [&](std::string_view field) { return made.release.string_at({"spec", field}); };
   OfflineRender render;
+  // In the order in which the operator lays them over each other.
+  for (const action::ReleaseValues& each : made.values_from)
+    if (each.text && each.target_path.empty())
+      render.inputs.push_back(
+          {.flag = package::ValuesFlag::File, .text = each.display(), .content = *each.text});
   const auto [ns, name] = reconcile::release_named_by(made.release);
   render.release.id = {ns, name};
   // Kinds don't depend on what a package draws.
@@ -107,6 +127,11 @@ Result<std::vector<encoding::Value>> objects_of(const action::PackageRelease& ma
     render.inputs.push_back({.flag = package::ValuesFlag::File,
                              .text = fmt::format("the values of node {}", made.node),
                              .content = encoding::to_json(*values)});
+  for (const action::ReleaseValues& each : made.values_from)
+    if (each.text && !each.target_path.empty())
+      render.inputs.push_back({.flag = package::ValuesFlag::SetLiteral,
+                               .text = fmt::format("{}={}", each.target_path, *each.text),
+                               .content = {}});
   MIST_TRY(package::Source source,
            fetch_package(invocation, machine, spec("package"), std::string(spec("engine"))));
   render.source = std::make_shared<const package::Source>(std::move(source));
@@ -122,9 +147,16 @@ Result<std::vector<encoding::Value>> objects_of(const action::PackageRelease& ma
 Status add_packages(action::BlueprintRights& rights, const action::OperatorAccount& account,
                     const Invocation& invocation, Machine& machine) {
   for (const action::PackageRelease& each : rights.releases) {
-    MIST_TRY(const std::vector<encoding::Value> objects,
-             objects_of(each, invocation, machine)
-                 .in(fmt::format("while the package of node {} was rendered", each.node)));
+    auto rendered = objects_of(each, invocation, machine)
+                        .in(fmt::format("while the package of node {} was rendered", each.node));
+    if (const auto missing = each.missing_values(); !rendered.ok() && !missing.empty()) {
+      const std::string& known = rendered.error().hint;
+      return Error(rendered.error())
+          .with_hint(
+              fmt::format("{}{}the example has no {}: write such an object in the events of --scenario",
+                          known, known.empty() ? "" : "; ", join(missing, ", no ")));
+    }
+    MIST_TRY(const std::vector<encoding::Value> objects, std::move(rendered));
     std::vector<encoding::Value> manifests = action::release_rights(each, objects, account);
     if (manifests.empty()) continue;
     std::ranges::move(manifests, std::back_inserter(rights.manifests));
@@ -159,6 +191,7 @@ Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
              {"guessed", view::texts_value(rights.guessed)},
              {"giving", view::texts_value(rights.giving)},
              {"packages", view::texts_value(rights.packages)},
+             {"missingValues", view::texts_value(missing_values(rights))},
              {"outside", view::texts_value(rights.outside)},
              {"unmanagedCrd",
               rights.unmanaged_crd.empty() ? encoding::Value() : encoding::Value(rights.unmanaged_crd)}}));
@@ -179,7 +212,14 @@ Result<ExitCode> run_rbac(const Invocation& invocation, Machine& machine) {
         fmt::format("an operator with --watch-namespace doesn't apply CustomResourceDefinition {}: do that "
                     "yourself, and set kind.crd = 'await",
                     rights.unmanaged_crd));
-  const bool is_whole = rights.giving.empty() && rights.outside.empty() && rights.unmanaged_crd.empty();
+  const std::vector<std::string> missing = missing_values(rights);
+  if (!missing.empty())
+    machine.events->warn(
+        fmt::format("these roles are not complete: the example doesn't have the values {}; write the objects "
+                    "in the events of --scenario",
+                    join(missing, ", ")));
+  const bool is_whole =
+      rights.giving.empty() && rights.outside.empty() && rights.unmanaged_crd.empty() && missing.empty();
   if (rights.unknown.empty()) return is_whole ? ExitCode::Ok : ExitCode::Failed;
   machine.events->warn(
       fmt::format("these roles are not complete: the kinds of {} depend on values; give an example "
