@@ -130,6 +130,11 @@ class Controller::State {
       dependencies_.metrics.stalled(item.blueprint, item.instance.first, is_stalled);
       memory.is_counted_stalled = is_stalled;
     }
+    if (const auto since = memory.pending_deletes.oldest(); memory.counted_pending != since) {
+      dependencies_.metrics.pending_delete(item.blueprint, item.instance.first, memory.counted_pending,
+                                           since);
+      memory.counted_pending = since;
+    }
     const std::string& reason = memory.ready_reason();
     if (memory.counted_reason == reason) return;
     dependencies_.metrics.instance(item.blueprint, item.instance.first, memory.counted_reason, reason);
@@ -255,6 +260,7 @@ class Controller::State {
       queue_.keep_place(item);
       queue_.add(item);
     }
+    tell_of_pending(*instance, plan, memory, context);
     if (asks_again) queue_.add(item, kUnseenPause);
     if (look_into(memory.troubles, actor->client, context)) queue_.add(item);
     const SteadyTime after = dependencies_.clock.steady_now();
@@ -318,6 +324,8 @@ class Controller::State {
       dependencies_.metrics.instance(item.blueprint, item.instance.first, memory->second.counted_reason, {});
       if (memory->second.is_counted_stalled)
         dependencies_.metrics.stalled(item.blueprint, item.instance.first, false);
+      dependencies_.metrics.pending_delete(item.blueprint, item.instance.first,
+                                           memory->second.counted_pending, {});
       memories_.erase(memory);
     }
     // Its place is free, and nobody else may come to see that.
@@ -325,6 +333,13 @@ class Controller::State {
     return loaded.instances && loaded.instances->synced() && loaded.instances->keys().empty()
                ? revisions_.guard(item.blueprint, false, context)
                : Status();
+  }
+
+  void tell_of_pending(const Value& instance, const Plan& plan, Memory& memory, const Context& context) {
+    const SteadyTime now = dependencies_.clock.steady_now();
+    memory.pending_deletes.take(plan, now, dependencies_.clock.now());
+    if (const auto news = memory.pending_deletes.news(now))
+      notices_.tell(instance, true, "DeletesPending", *news, context);
   }
 
   // Questions that have no answer yet.

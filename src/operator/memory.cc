@@ -88,6 +88,7 @@ Result<Record> Memory::record(std::string_view stored_text, std::string_view uid
     Memory other;
     other.counted_reason = std::move(counted_reason);
     other.is_counted_stalled = is_counted_stalled;
+    other.counted_pending = counted_pending;
     *this = std::move(other);
   }
   uid_ = uid;
@@ -170,6 +171,7 @@ std::optional<SteadyTime> Memory::next(SteadyTime now) const {
     if (at > now && (!first || at < *first)) first = at;
   };
   if (progress_) take(progress_->until);
+  if (const auto told = pending_deletes.next()) take(*told);
   for (const auto& [id, failure] : failures_) take(failure.until);
   for (const auto& [id, repairs] : repairs_) take(repairs.until);
   for (const auto& [node, flips] : flips_)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "graph/also.h"
+#include "operator/pending_deletes.h"
 #include "operator/troubles.h"
 #include "operator/words.h"
 
@@ -104,6 +105,9 @@ class Memory {
   bool is_counted_stalled = false;
 
   Troubles troubles;
+  PendingDeletes pending_deletes;
+  /// Since when metrics count a delete of it as pending.
+  std::optional<WallTime> counted_pending;
 
   /// When something that is held or frozen now no longer is.
   std::optional<SteadyTime> next(SteadyTime now) const;

@@ -141,6 +141,17 @@ void Metrics::stalled(std::string_view blueprint, std::string_view ns, bool now)
     of_blueprint.erase(std::string(ns));
 }
 
+void Metrics::pending_delete(std::string_view blueprint, std::string_view ns, std::optional<WallTime> before,
+                             std::optional<WallTime> now) {
+  const std::lock_guard lock(mutex_);
+  auto& of_blueprint = pending_[std::string(blueprint)];
+  std::multiset<WallTime>& times = of_blueprint[std::string(ns)];
+  if (const auto old = before ? times.find(*before) : times.end(); old != times.end()) times.erase(old);
+  if (now) times.insert(*now);
+  if (times.empty()) of_blueprint.erase(std::string(ns));
+  if (of_blueprint.empty()) pending_.erase(std::string(blueprint));
+}
+
 void Metrics::release(std::string_view before, std::string_view now) {
   const std::lock_guard lock(mutex_);
   move(releases_, before, now);
@@ -158,6 +169,7 @@ void Metrics::keeps_no_blueprints() {
   const std::lock_guard lock(mutex_);
   instances_.clear();
   stalled_.clear();
+  pending_.clear();
   rejected_.clear();
 }
 
@@ -255,6 +267,22 @@ void Metrics::add_kept(std::string& out) const {
     }
     // A series that ends is no 0 to those who alert on it.
     if (by_namespace.empty() || by_namespace.size() > kMostNamespaces) show(blueprint, "", together);
+  }
+  // A time and no age, which would be that of the last scrape.
+  constexpr std::string_view kPending = "mistletoe_oldest_pending_delete_timestamp_seconds";
+  begin(out, kPending, "gauge",
+        "Since when the oldest delete of an object of a blueprint's instances is held back, in unix time");
+  const auto show_time = [&](const std::string& blueprint, std::string_view ns, WallTime since) {
+    fmt::format_to(to, "{}{{blueprint={},namespace={}}} {:.0f}\n", kPending, label_value(blueprint),
+                   label_value(ns), std::chrono::duration<double>(since.time_since_epoch()).count());
+  };
+  for (const auto& [blueprint, by_namespace] : pending_) {
+    WallTime oldest = WallTime::max();
+    for (const auto& [ns, times] : by_namespace) {
+      if (by_namespace.size() <= kMostNamespaces) show_time(blueprint, ns, *times.begin());
+      oldest = std::min(oldest, *times.begin());
+    }
+    if (by_namespace.size() > kMostNamespaces) show_time(blueprint, "", oldest);
   }
   begin(out, "mistletoe_blueprint_rejected", "gauge",
         "1 while the revision of the blueprint in its ConfigMap is rejected");

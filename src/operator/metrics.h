@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,10 @@ class Metrics {
                 std::string_view now);
   /// An instance is not ready though the deadline of its blueprint is over, or no longer so.
   void stalled(std::string_view blueprint, std::string_view ns, bool now);
+  /// The oldest delete of an instance that something holds back waits since another time. nullopt: there was
+  /// none before, or is none now.
+  void pending_delete(std::string_view blueprint, std::string_view ns, std::optional<WallTime> before,
+                      std::optional<WallTime> now);
   /// As instance(), for a Release.
   void release(std::string_view before, std::string_view now);
   /// Whether the revision of a blueprint that its ConfigMap has is rejected; nullopt: it is gone.
@@ -112,8 +117,9 @@ class Metrics {
   std::map<std::pair<std::string, int>, std::uint64_t> requests_;      // by method and status
   std::map<std::string, std::map<std::string, Counts>> instances_;     // by blueprint, namespace, reason
   std::map<std::string, std::map<std::string, std::size_t>> stalled_;  // by blueprint, namespace
-  std::map<std::string, bool> rejected_;                               // by blueprint
-  Counts releases_;                                                    // by reason
+  std::map<std::string, std::map<std::string, std::multiset<WallTime>>> pending_;  // by blueprint, namespace
+  std::map<std::string, bool> rejected_;                                           // by blueprint
+  Counts releases_;                                                                // by reason
   std::string host_, lacking_;
 };
 

@@ -119,6 +119,30 @@ TEST(Metrics, CountStalledInstancesUntilNoneIs) {
   EXPECT_THAT(metrics.text(), Not(HasSubstr("mistletoe_instances_stalled{")));
 }
 
+TEST(Metrics, ShowSinceWhenTheOldestDeleteIsHeldBack) {
+  const auto at = [](int seconds) { return WallTime(std::chrono::seconds(seconds)); };
+  const std::string line = "mistletoe_oldest_pending_delete_timestamp_seconds{blueprint=\"app\",";
+  Metrics metrics("1.2.3");
+  metrics.pending_delete("app", "shop", {}, at(2000));
+  metrics.pending_delete("app", "shop", {}, at(1000));
+  metrics.pending_delete("app", "shop", {}, at(1000));
+  metrics.pending_delete("app", "blog", {}, at(3000));
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "namespace=\"shop\"} 1000\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "namespace=\"blog\"} 3000\n"));
+  metrics.pending_delete("app", "shop", at(1000), {});
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "namespace=\"shop\"} 1000\n")) << "of another instance";
+  metrics.pending_delete("app", "shop", at(1000), at(4000));
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "namespace=\"shop\"} 2000\n"));
+  metrics.pending_delete("app", "shop", at(2000), {});
+  metrics.pending_delete("app", "shop", at(4000), {});
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("namespace=\"shop\"")));
+  for (std::size_t i = 0; i < Metrics::kMostNamespaces; ++i)
+    metrics.pending_delete("app", "ns" + std::to_string(i), {}, at(5000));
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "namespace=\"\"} 3000\n")) << "together, where they are many";
+  metrics.keeps_no_blueprints();
+  EXPECT_THAT(metrics.text(), Not(HasSubstr(line)));
+}
+
 TEST(Metrics, DoNotGrowWithNamespaces) {
   Metrics metrics("1.2.3");
   const auto add = [&](std::size_t i) {

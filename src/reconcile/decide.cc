@@ -400,8 +400,10 @@ class Reconciler {
                    .hash = member.hash,
                    .policy = before != nullptr ? before->policy : Policy::Retain};
     plan_.record.objects.push_back(entry);
-    if (apimachinery::is_terminating(observed.object))
+    if (apimachinery::is_terminating(observed.object)) {
+      reports_[node].going_since = observed.object.string_at({"metadata", "deletionTimestamp"});
       return report(node, NodeState::Progressing, "it is being deleted");
+    }
     if (is_held(node, member)) return;
     plan_.deletes.push_back(
         {std::move(entry), std::string(observed.object.string_at({"metadata", "uid"})), member.hash});

@@ -42,6 +42,8 @@ struct NodeReport {
   /// Its objects that can't be written or deleted, and why. The first of them speaks for all, so that the
   /// status doesn't depend on which of them was tried last.
   std::map<ObjectId, std::string> failing = {};
+  /// Of an object that the server was asked to delete, and that is still there: its deletionTimestamp.
+  std::string going_since = {};
 
   void fails(const ObjectId& object, std::string why);
 };

@@ -87,6 +87,7 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
     // It goes as soon as its outcome matters to nobody.
     if (has_finalizer(observed.object))
       plan.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
+    report.going_since = observed.object.string_at({"metadata", "deletionTimestamp"});
     report.detail = is_release(entry.id) ? why_not_uninstalled(observed.object, queries)
                                          : apply::why_terminating(observed.object);
   } else if (!is_free && needed.contains(entry.node)) {
