@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "base/text_mask.h"
+#include "base/url.h"
 #include "http/over_limit.h"
 #include "http/public_address.h"
 #include "http/silent.h"
@@ -266,7 +267,7 @@ Status Exchange::prepare_route() {
     curl_easy_setopt(easy_, CURLOPT_CONNECT_TO, connect_to_);
   }
   std::string text = target.str();
-  if (!url_.user.empty()) text.insert(text.find("://") + 3, url_.user + "@");
+  if (!url_.user.empty()) text = with_userinfo(text, url_.user);
   if (curl_easy_setopt(easy_, CURLOPT_URL, text.c_str()) != CURLE_OK)
     return error(ErrorKind::Invalid, "'{}' is not a URL that can be used", loggable_url(request_.url));
   return {};
@@ -290,8 +291,8 @@ Status Exchange::prepare_headers() {
   if (find_header(request_.headers, "Content-Type").empty()) add("Content-Type:");
   add("Expect:");
   if (connect_to_ != nullptr && find_header(request_.headers, "Host").empty()) {
-    const std::string origin = url_.origin();
-    add("Host: " + origin.substr(origin.find("://") + 3));
+    constexpr std::size_t kAfterScheme = 3;  // "://"
+    add("Host: " + url_.origin().substr(url_.scheme.size() + kAfterScheme));
   }
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);
   // A proxy must not see Authorization.

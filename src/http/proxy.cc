@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "base/url.h"
 
 namespace mist::http {
 namespace {
@@ -117,18 +118,18 @@ bool bypasses_proxy(const Url& url, std::string_view no_proxy) {
 }
 
 Result<std::string> normal_proxy(std::string_view proxy) {
-  const std::string_view text = trim(proxy);
-  const std::size_t colon = text.find("://");
-  const std::string_view scheme = colon == std::string_view::npos ? "http" : text.substr(0, colon);
-  const std::string_view rest = colon == std::string_view::npos ? text : text.substr(colon + 3);
+  const std::string_view given = trim(proxy);
+  const std::string text = fmt::format("{}{}", given.contains("://") ? "" : "http://", given);
+  const std::string scheme = scheme_of(text);
   const bool socks = scheme == "socks5" || scheme == "socks5h";
-  if (!socks && scheme != "http" && scheme != "https")
+  if (!socks && !is_http(text))
     return error(ErrorKind::Invalid, "the proxy '{}' can't be used: its scheme must be http, https or socks5",
-                 loggable_url(text));
+                 loggable_url(given));
   // Only the authority counts; parsing it as a web address checks host and port.
-  MIST_TRY(const Url parsed, Url::parse(fmt::format("{}://{}", scheme == "https" ? "https" : "http", rest))
+  MIST_TRY(const Url parsed, Url::parse((scheme == "https" ? "https" : "http") + text.substr(scheme.size()))
                                  .in("while reading the proxy's address"));
-  const bool has_port = rest.substr(0, rest.find('/')).ends_with(fmt::format(":{}", parsed.port));
+  const std::optional<UrlParts> parts = split_url(text);
+  const bool has_port = parts && parts->port != 0;
   const unsigned port = has_port || !socks ? parsed.port : 1080u;
   const std::string host =
       parsed.host.find(':') == std::string::npos ? parsed.host : fmt::format("[{}]", parsed.host);

@@ -67,9 +67,11 @@ TEST(Proxy, KnowsTheSchemesOfGo) {
   EXPECT_EQ(*normal_proxy("proxy.example:3128"), "http://proxy.example:3128");
   EXPECT_EQ(*normal_proxy("http://proxy.example"), "http://proxy.example:80");
   EXPECT_EQ(*normal_proxy("https://u:p@proxy.example/"), "https://u:p@proxy.example:443");
+  EXPECT_EQ(*normal_proxy(" HTTPS://Proxy.example/x:1 "), "https://proxy.example:443");
   EXPECT_EQ(*normal_proxy("socks5://proxy.example"), "socks5h://proxy.example:1080");
   EXPECT_EQ(*normal_proxy("socks5h://[::1]:80"), "socks5h://[::1]:80");
-  for (const char* bad : {"ftp://x", "http://", "http://u:geheim@x:y"}) {
+  for (const char* bad :
+       {"ftp://x", "http://", "http://u:geheim@x:y", "1x://h", "://h", "h:65536", "http://u:geheim@y@x"}) {
     const auto proxy = normal_proxy(bad);
     ASSERT_FALSE(proxy.ok()) << bad;
     EXPECT_EQ(proxy.error().kind, ErrorKind::Invalid);

@@ -173,11 +173,8 @@ Result<Response> RetryingTransport::attempt_once(const Request& request, const s
     return piece == nullptr ? inner_.send(each, context) : inner_.stream(each, *piece, context);
   };
   if (attempt > 1 || has_answered(origin)) return once(request);
-  const std::string url = loggable_url(request.url);
-  const auto host = url.find("://");
-  const std::string place = host == std::string::npos ? url : url.substr(0, url.find('/', host + 3));
   const Patience patience(options_.first_silence, [&] {
-    events_.info(fmt::format("{} at {} has not answered for {:.0f} s", options_.peer, place,
+    events_.info(fmt::format("{} at {} has not answered for {:.0f} s", options_.peer, origin,
                              duration<double>(options_.first_silence).count()));
   });
   // Of two attempts only the first is a short one.

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "http/listening.h"
 #include "http/server_stream.h"
 
@@ -39,15 +40,10 @@ struct Target {
 // nullopt: neither a path nor an absolute URL (RFC 9112, sections 3.2.1 and 3.2.2).
 std::optional<Target> target_of(std::string_view text) {
   if (text.starts_with('/')) return Target{.path = text};
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (lower_case(text.substr(0, scheme.size())) != scheme) continue;
-    text.remove_prefix(scheme.size());
-    const std::size_t end = std::min(text.find_first_of("/?"), text.size());
-    const std::string_view authority = text.substr(0, end);
-    if (authority.empty() || authority.find('@') != authority.npos) return std::nullopt;
-    return Target{.authority = authority, .path = text.substr(end)};
-  }
-  return std::nullopt;
+  const std::optional<UrlParts> url = split_url(text);
+  const bool has_user = url && url->authority != url->server;
+  if (!url || !is_http(text) || url->host.empty() || has_user) return std::nullopt;
+  return Target{.authority = url->server, .path = url->target};
 }
 
 // Why nobody can be sure where this request ends, or what it is about; empty: it is well formed.
