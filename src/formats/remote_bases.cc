@@ -86,7 +86,7 @@ std::string locked_name(const Value& need) {
 
 // Where it is, of an address or of a lock's name: host and path, as kustomize's way to write the address of a
 // repository may differ from that of the file ("http://me@github.com/o/r" is "me@github.com:o/r"). `//`
-// counts as `/`.
+// counts as `/`. Half of these texts are no URLs.
 std::string place_of(std::string_view address) {
   address = address.substr(0, address.find('?'));
   const auto scheme = address.find("://");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 
 namespace mist::formats {
@@ -12,20 +13,21 @@ namespace {
 // "https://me@git.example:8443/x" → "git.example:8443", "me@git.example:x" → "git.example"; empty: it has
 // none. Plain http is a service of its own, also where its port goes without saying.
 std::string server_of(std::string_view address) {
-  const auto scheme_end = address.find("://");
-  const bool has_scheme = scheme_end != std::string_view::npos;
-  const std::string scheme = has_scheme ? lower_case(address.substr(0, scheme_end)) : "ssh";
-  if (has_scheme) address.remove_prefix(scheme_end + 3);
-  if (!has_scheme && address.find(':') == std::string_view::npos) return {};
-  const std::string_view authority = address.substr(0, address.find_first_of(has_scheme ? "/?#" : ":"));
+  const bool has_scheme = address.contains("://");
+  // git's scp form is no URL.
+  if (!has_scheme && !address.contains(':')) return {};
+  const std::string text =
+      has_scheme ? std::string(address) : fmt::format("ssh://{}", address.substr(0, address.find(':')));
+  const std::optional<UrlParts> parts = split_url(text);
+  if (!parts) return {};
+  const std::string scheme = lower_case(parts->scheme);
   // The server that http::Client connects to, by the same reading.
-  const auto url = http::Url::parse(fmt::format("{}://{}", scheme == "http" ? "http" : "https", authority));
+  const auto url =
+      http::Url::parse(fmt::format("{}://{}", scheme == "http" ? "http" : "https", parts->server));
   if (!url) return {};
   constexpr std::uint16_t kHttps = 443, kSsh = 22;
-  const std::string_view port = authority.substr(authority.find_last_of("@]") + 1);
-  const bool names_port = port.find(':') != std::string_view::npos;
   const bool usual = scheme == "http"  ? false
-                     : scheme == "ssh" ? !names_port || url->port == kSsh
+                     : scheme == "ssh" ? parts->port == 0 || parts->port == kSsh
                                        : url->port == kHttps;
   return usual ? url->host : url->authority();
 }
@@ -43,7 +45,7 @@ bool TrustedServers::contains(std::string_view address) const {
 
 Result<http::Response> LimitedTransport::judged(const http::Request& request, const Send& go_on) const {
   if (servers_.contains(request.url)) return go_on(request);
-  if (!request.url.starts_with("https://"))
+  if (scheme_of(request.url) != "https")
     return error(ErrorKind::Forbidden, "{} may not be asked",
                  escape_controls(http::loggable_url(request.url)))
         .with_because("only https proves who answers")

@@ -22,6 +22,7 @@ TEST(TrustedServers, AreHostAndPort) {
   EXPECT_TRUE(same("https://me:pw@Git.example/a", "https://git.example:443/b?c"));
   EXPECT_TRUE(same("ssh://git@git.example:22/a", "https://git.example/b"));
   EXPECT_TRUE(same("git@git.example:a", "ssh://git.example/b"));
+  EXPECT_TRUE(same("SSH://git@Git.example/a", "git@git.example:b"));
   EXPECT_TRUE(same("http://127.0.0.1:9001/a", "http://127.0.0.1:9001/b"));
   EXPECT_TRUE(same("https://[::1]:9001/a", "http://[::1]:9001/"));
   EXPECT_TRUE(same("oci://127.0.0.1:5000/a:1 at sha256", "http://127.0.0.1:5000/b"));
@@ -34,6 +35,9 @@ TEST(TrustedServers, AreHostAndPort) {
            {"https://git.example/a", "https://git.example:22/a"},
            {"https://git.example/a", "ssh://git.example:443/a"},
            {"https://git.example/a", "https://git.exampl%65/a"},
+           {"https://git.example/a", "https://evil.example\\@git.example/a"},
+           {"https://git.example/a", "https://evil.example@x@git.example/a"},
+           {"https://git.example:99999/a", "https://git.example:99999/a"},
            {"file:///srv/a", "file:///srv/a"},
            {"/srv/a", "/srv/a"},
            {"", ""}})

@@ -65,7 +65,7 @@ Result<std::string> service_url(std::string_view text) {
   if (!url.query.empty() || !url.user.empty())
     return error(ErrorKind::Invalid, "the address of a service has neither a query nor credentials: {}",
                  http::loggable_url(text));
-  if (url.scheme == "http" && !registry::is_this_machine(text.substr(text.find("://") + 3)))
+  if (url.scheme == "http" && !registry::is_this_machine(text))
     return error(ErrorKind::Invalid, "anybody on the way could change what {} delivers",
                  http::loggable_url(text))
         .with_hint("use https://");

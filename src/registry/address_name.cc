@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "crypto/digest.h"
 #include "oci/tags.h"
 
@@ -20,23 +21,19 @@ struct AddressParts {
 
 // Nothing: a path of this machine.
 std::optional<AddressParts> parts_of_address(std::string_view address) {
-  const auto scheme_end = address.find("://");
-  std::string_view scheme = "ssh";
-  if (scheme_end != std::string_view::npos) {
-    scheme = address.substr(0, scheme_end);
-    address.remove_prefix(scheme_end + 3);
+  if (is_url(address)) {
+    const std::optional<UrlParts> url = split_url(address);
+    const std::string scheme = scheme_of(address);
+    if (!url || scheme == "file") return std::nullopt;
+    const bool has_ssh_port = scheme == "ssh" && url->port == 22;
+    return AddressParts{oci::canonical_host(has_ssh_port ? url->host : url->server), url->path};
   }
-  if (scheme == "file") return std::nullopt;
-  // "git@host:path" has no scheme, and no slash before its colon.
-  const auto end = address.find_first_of(scheme_end == std::string_view::npos ? ":/" : "/?#");
-  if (scheme_end == std::string_view::npos && (end == std::string_view::npos || address[end] == '/'))
-    return std::nullopt;
+  // git's scp form, "git@host:path", is no URL: it has no slash before its colon.
+  const auto end = address.find_first_of(":/");
+  if (end == std::string_view::npos || address[end] == '/') return std::nullopt;
   std::string_view host = address.substr(0, end);
-  host.remove_prefix(host.rfind('@') == std::string_view::npos ? 0 : host.rfind('@') + 1);
-  const bool has_ssh_port = scheme == "ssh" && host.ends_with(":22");
-  if (has_ssh_port) host.remove_suffix(3);
-  address.remove_prefix(std::min(end, address.size()));
-  if (scheme_end == std::string_view::npos) address.remove_prefix(1);
+  if (const auto at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
+  address.remove_prefix(end + 1);
   return AddressParts{oci::canonical_host(host), address.substr(0, address.find_first_of("?#"))};
 }
 

@@ -13,8 +13,9 @@ std::string named(std::string_view address, std::string_view path = {}) {
 TEST(AddressName, IsTheAddressWithoutSchemeUserAndUsualPort) {
   for (const std::string_view address :
        {"https://git.example/team/packages.git", "https://ada:secret@git.example:443/team/packages.git",
-        "https://GIT.example//team/packages.git/", "ssh://git@git.example:22/team/packages.git",
-        "git@git.example:team/packages.git", "https://git.example/team/packages.git?token=secret"})
+        "HTTPS://GIT.example//team/packages.git/", "http://git.example:80/team/packages.git#x",
+        "ssh://git@git.example:22/team/packages.git", "git@git.example:team/packages.git",
+        "https://git.example/team/packages.git?token=secret"})
     EXPECT_EQ(named(address, "web"), "oci://git.example/team/packages.git/web") << address;
   EXPECT_EQ(named("ssh://git@git.example:2222/web.git", "deploy/prod"),
             "oci://git.example:2222/web.git/deploy/prod");
@@ -24,7 +25,8 @@ TEST(AddressName, IsTheAddressWithoutSchemeUserAndUsualPort) {
 
 TEST(AddressName, PlacesOfThisMachineHaveNone) {
   for (const std::string_view address :
-       {"file:///srv/packages.git", "/srv/packages.git", "../packages.git", "", "packages"})
+       {"file:///srv/packages.git", "FILE:///srv/packages.git", "https://u:pa/ss@git.example/packages.git",
+        "/srv/packages.git", "../packages.git", "", "packages"})
     EXPECT_EQ(named(address, "web"), "none") << address;
 }
 

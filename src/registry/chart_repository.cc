@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "config/redact.h"
 #include "crypto/digest.h"
 #include "encoding/semver.h"
@@ -47,13 +48,9 @@ std::optional<ChartVersion> first_in(const SemVerRange& range, const std::vector
 
 // With the user in it, so that every request has it and a redirect to elsewhere doesn't.
 std::string with_login(const ChartServer& server, const std::string& url) {
-  if (server.username.empty()) return url;
-  const auto home = http::Url::parse(server.url);
-  const auto there = http::Url::parse(url);
-  if (!there.ok() || (!server.everywhere && (!home.ok() || home->origin() != there->origin()))) return url;
-  const auto host = url.find("://") + 3;
-  return fmt::format("{}{}:{}@{}", url.substr(0, host), http::escape_segment(server.username),
-                     http::escape_segment(server.password), url.substr(host));
+  if (server.username.empty() || !(server.everywhere || same_origin(server.url, url))) return url;
+  return with_userinfo(url, fmt::format("{}:{}", http::escape_segment(server.username),
+                                        http::escape_segment(server.password)));
 }
 
 FileReach reach_of(const ChartServer& server) {

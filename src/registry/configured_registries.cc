@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 #include "registry/catalog_view.h"
 #include "registry/git_url.h"
@@ -26,12 +27,9 @@ Error unknown_registry_of(const config::Config& config, const std::string& name,
 
 // "https://git@registry.example:5000/team" → "registry.example"; empty: it has none, or is "git@host:path".
 std::string host_in(std::string_view address) {
-  const auto scheme_end = address.find("://");
-  if (scheme_end != std::string_view::npos) address.remove_prefix(scheme_end + 3);
-  const auto url =
-      http::Url::parse(fmt::format("https://{}", address.substr(0, address.find_first_of("/?#"))));
-  if (!url) return {};
-  return url->host.find(':') == std::string::npos ? url->host : fmt::format("[{}]", url->host);
+  const std::string url = fmt::format("{}{}", is_url(address) ? "" : "https://", address);
+  const std::optional<UrlParts> parts = split_url(url);
+  return parts ? lower_case(parts->host) : std::string();
 }
 
 std::string host_named_by(const config::DirectorySource&) { return {}; }

@@ -27,7 +27,7 @@ bool is_docker_hub(std::string_view host) {
 
 std::string key_of(const std::string& host) { return is_docker_hub(host) ? std::string(kHubKey) : host; }
 
-// "https://host/v2/" → "host", as docker/cli's ConvertToHostname.
+// "https://host/v2/" → "host", as docker/cli's ConvertToHostname: most keys are hosts, not URLs.
 std::string_view host_of_key(std::string_view key) {
   for (const std::string_view scheme : {"https://", "http://"})
     if (key.starts_with(scheme))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "base/url_credentials.h"
 #include "config/redact.h"
 #include "http/public_address.h"
@@ -31,15 +32,6 @@ std::string_view without_user(std::string_view authority) {
   return authority;
 }
 
-// Host and port of what follows "://".
-std::string_view host_of(std::string_view rest) {
-  return without_user(rest.substr(0, rest.find_first_of("/?#")));
-}
-
-std::string_view without_port(std::string_view host) {
-  return host.starts_with('[') ? host.substr(0, host.find(']') + 1) : host.substr(0, host.find(':'));
-}
-
 // A host or user that begins with '-' would be an option of ssh.
 bool is_host(std::string_view host) {
   return !host.empty() && host.front() != '-' &&
@@ -47,8 +39,7 @@ bool is_host(std::string_view host) {
 }
 
 bool is_loopback(std::string_view host) {
-  const std::string_view name = without_port(host);
-  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
 
 // "ext::sh -c …": two colons that aren't those of an IPv6 address in a URL.
@@ -61,7 +52,7 @@ bool names_helper(std::string_view text) {
          open > colons || text.substr(scheme + 3, open - scheme - 3).find('/') != std::string_view::npos;
 }
 
-// "git@host:path": a colon before the first slash. git itself calls it the scp form.
+// "git@host:path": a colon before the first slash. git itself calls it the scp form; it is no URL.
 bool is_scp_form(std::string_view text) {
   const auto colon = text.find(':');
   return colon != std::string_view::npos && colon > 0 &&
@@ -70,7 +61,10 @@ bool is_scp_form(std::string_view text) {
 
 }  // namespace
 
-bool is_this_machine(std::string_view rest) { return is_loopback(host_of(rest)); }
+bool is_this_machine(std::string_view url) {
+  const std::optional<UrlParts> parts = split_url(url);
+  return parts && is_loopback(parts->host);
+}
 
 Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
   if (text.empty()) return bad(text, "it is empty");
@@ -81,8 +75,7 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
     return bad(text, "it holds a control character or invalid UTF-8");
   if (names_helper(text)) return bad(text, "remote helpers ('<helper>::<address>') may run any program");
 
-  const auto scheme_end = text.find("://");
-  if (scheme_end == std::string_view::npos) {
+  if (!text.contains("://")) {
     if (is_scp_form(text)) {
       const std::string_view host = without_user(text.substr(0, text.find(':')));
       if (!is_host(host) || text.ends_with(':')) return bad(text, "it has no host, or nothing behind it");
@@ -92,35 +85,34 @@ Result<GitUrl> GitUrl::parse(std::string_view text, const Path& directory) {
     if (!path.is_absolute()) return bad(text, "it is neither a URL nor an absolute path");
     return GitUrl("file://" + path.lexically_normal().string(), Transport::File);
   }
-  const std::string_view scheme = text.substr(0, scheme_end);
-  const std::string_view rest = text.substr(scheme_end + 3);
+  const std::optional<UrlParts> url = split_url(text);
+  // git knows protocols in lower case only.
+  const std::string scheme = scheme_of(text);
+  const std::string address = scheme + std::string(text.substr(scheme.size()));
   if (scheme == "file") {
-    if (!rest.starts_with('/')) return bad(text, "file:// needs an absolute path", "write file:///<path>");
-    return GitUrl(std::string(text), Transport::File);
+    if (!url || !url->authority.empty() || url->path.empty())
+      return bad(text, "file:// needs an absolute path", "write file:///<path>");
+    return GitUrl(address, Transport::File);
   }
-  const std::string_view host = host_of(rest);
-  if (!is_host(host) || rest.starts_with('-')) return bad(text, "it has no host");
-  if ((scheme == "https" || scheme == "http") && !has_usable_port(host))
-    return bad(text, "no port follows the ':' of its host", std::string(kEscapePassword));
-  if (rest.substr(0, rest.find_first_of("/?#")).find(' ') != std::string_view::npos)
-    return bad(text, "a space precedes its path", std::string(kEscapePassword));
-  if (scheme == "https") return GitUrl(std::string(text), Transport::Https);
-  if (scheme == "ssh") return GitUrl(std::string(text), Transport::Ssh);
-  if (scheme == "http") {
-    if (is_this_machine(rest)) return GitUrl(std::string(text), Transport::LoopbackHttp);
-    return bad(text, "anybody on the way could change what http delivers", "use https:// or ssh://");
-  }
-  return bad(text, fmt::format("'{}' is not an allowed protocol", escape_controls(scheme)));
+  if (scheme != "https" && scheme != "ssh" && scheme != "http")
+    return bad(text, scheme.empty() ? "it doesn't begin with a scheme"
+                                    : fmt::format("'{}' is not an allowed protocol", scheme));
+  // "https://u:/pw@host": a password that begins with '/' follows what looks like an empty port.
+  if (!url || url->server.ends_with(':'))
+    return bad(text, "its user, host or port isn't written as in a URL", std::string(kEscapePassword));
+  if (!is_host(url->host) || url->userinfo.starts_with('-')) return bad(text, "it has no host");
+  if (scheme == "https") return GitUrl(address, Transport::Https);
+  if (scheme == "ssh") return GitUrl(address, Transport::Ssh);
+  if (is_loopback(url->host)) return GitUrl(address, Transport::LoopbackHttp);
+  return bad(text, "anybody on the way could change what http delivers", "use https:// or ssh://");
 }
 
 std::string GitUrl::display() const { return config::redact_urls(text_); }
 
 std::string_view GitUrl::host() const {
   if (transport_ == Transport::File) return {};
-  const std::string_view text = text_;
-  const auto scheme_end = text.find("://");
-  if (scheme_end == std::string_view::npos) return without_user(text.substr(0, text.find(':')));
-  return without_port(host_of(text.substr(scheme_end + 3)));
+  if (const std::optional<UrlParts> url = split_url(text_)) return url->host;
+  return without_user(std::string_view(text_).substr(0, text_.find(':')));
 }
 
 std::string_view GitUrl::protocol() const {

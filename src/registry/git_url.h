@@ -47,8 +47,8 @@ class GitUrl {
   bool public_only_ = false;
 };
 
-/// True if what follows "http://" is on this machine: nobody on the way could change it.
-bool is_this_machine(std::string_view rest);
+/// True if the host of the URL is this machine: nobody on the way could change what it delivers.
+bool is_this_machine(std::string_view url);
 
 /// A branch, tag or commit that may be given to git: no option, no range, no refspec.
 bool is_git_ref(std::string_view text);

@@ -13,6 +13,8 @@ TEST(GitUrl, KnowsWhatGitMayTalkTo) {
   const std::tuple<std::string, Transport, std::string> cases[] = {
       {"https://h/o/r.git", Transport::Https, "https://h/o/r.git"},
       {"ssh://git@h:22/r", Transport::Ssh, "ssh://git@h:22/r"},
+      {"HTTPS://H/o/R.git", Transport::Https, "https://H/o/R.git"},
+      {"https://u:p%40w@h:8443/my repo", Transport::Https, "https://u:p%40w@h:8443/my repo"},
       {"git@h:o/r.git", Transport::Ssh, "git@h:o/r.git"},
       {"h:r", Transport::Ssh, "h:r"},
       {"file:///srv/r", Transport::File, "file:///srv/r"},
@@ -49,6 +51,14 @@ TEST(GitUrl, RefusesTheRest) {
                                   std::string("-oProxyCommand=id:x"),
                                   std::string("a@-oProxyCommand=id:x"),
                                   std::string("https:///x"),
+                                  std::string("https://h:65536/x"),
+                                  std::string("https://h:/x"),
+                                  std::string("https://h%2e/x"),
+                                  std::string("https://[::1%25eth0]/x"),
+                                  std::string("https://evil\\@h/x"),
+                                  std::string("ssh://git@h:team/x"),
+                                  std::string("1x://h/x"),
+                                  std::string("FILE://h/x"),
                                   std::string("https://h/\nx"),
                                   std::string("https://h/\0x", 11),
                                   std::string("file://host/x"),
@@ -64,7 +74,8 @@ TEST(GitUrl, RefusesTheRest) {
 TEST(GitUrl, RefusesPasswordsThatEndTheHostAndShowsNoPartOfThem) {
   for (const char* text :
        {"https://ci:hun/ter@h/r.git", "https://ci:hun#ter@h/r.git", "https://ci:hun?ter@h/r.git",
-        "https://ci:hun ter@h/r.git", "http://localhost:hun/ter@h/r.git"}) {
+        "https://ci:hun ter@h/r.git", "https://ci:hun@ter@h/r.git", "https://ci:/hunter@h/r.git",
+        "http://localhost:hun/ter@h/r.git"}) {
     const auto parsed = GitUrl::parse(text, "/");
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_THAT(parsed.error().to_line(), ::testing::HasSubstr("//***@h/r.git")) << text;
@@ -108,6 +119,16 @@ TEST(GitUrl, LimitedToPublicIsPinnedToTheAddressesThatWereJudged) {
                            "ssh://git@git.example/r", "git@git.example:r", "http://127.0.0.1/r", "/r"})
     EXPECT_EQ(GitUrl::parse(text, "/")->limited_to_public(at({"1.1.1.1"})).error().kind, ErrorKind::Forbidden)
         << text;
+}
+
+TEST(IsThisMachine, IsAboutTheHostOfTheUrl) {
+  for (const char* url : {"http://localhost/x", "http://u:p@127.0.0.1:8080", "http://[::1]:1/x"})
+    EXPECT_TRUE(is_this_machine(url)) << url;
+  for (const char* url :
+       {"", "localhost", "http://localhost.evil/x", "http://localhost@evil/x",
+        "http://evil/http://localhost/x", "http://evil?@localhost/", "http://evil#@localhost/",
+        "http://localhost:x@evil/", "http://localhost\\@evil/", "http:///localhost"})
+    EXPECT_FALSE(is_this_machine(url)) << url;
 }
 
 TEST(GitUrl, NamesItsHost) {

@@ -29,7 +29,8 @@ std::vector<std::string> names_of(const Url& url) {
   std::vector<std::string> names;
   const std::string origin = url.origin();
   const std::string with_port = url.authority();
-  std::string short_name = origin.substr(origin.find("://") + 3);
+  constexpr std::size_t kAfterScheme = 3;  // "://"
+  std::string short_name = origin.substr(url.scheme.size() + kAfterScheme);
   if (short_name == oci::api_host(std::string(kDockerHub))) names.emplace_back(kDockerHub);
   names.push_back(short_name);
   if (with_port != short_name) names.push_back(with_port);

@@ -40,9 +40,8 @@ Result<http::Url> checked_realm(const OciScope& scope, const std::string& realm)
   if (!registry_is_here && oci::is_loopback_host(authority))
     return bad(fmt::format("{} is this machine", escape_controls(authority)));
   if (url->scheme == "https") return *url;
-  const bool plain_registry = scope.origin.starts_with("http://");
   const http::Url registry = http::Url::parse(scope.origin).value_or({});
-  if (plain_registry &&
+  if (registry.scheme == "http" &&
       ((registry_is_here && oci::is_loopback_host(authority)) || url->host == registry.host))
     return *url;
   return bad(fmt::format("{} is plain http, and anybody on the way could read the credentials",

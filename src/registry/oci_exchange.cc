@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 #include "oci/answers.h"
 #include "oci/reference.h"
@@ -21,7 +22,7 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-bool is_https(std::string_view origin) { return origin.starts_with("https://"); }
+bool is_https(std::string_view origin) { return scheme_of(origin) == "https"; }
 
 std::vector<oci::Challenge> challenges_in(const http::Response& response) {
   std::vector<oci::Challenge> all;

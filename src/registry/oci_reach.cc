@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/url.h"
 #include "http/public_address.h"
 #include "oci/reference.h"
 
@@ -49,7 +50,7 @@ bool must_be_public(std::string_view origin, const http::Url& url, const http::R
 }
 
 bool may_follow(std::string_view host, std::string_view from, const http::Url& to) {
-  if (from.starts_with("https://") && to.scheme != "https") return false;
+  if (scheme_of(from) == "https" && to.scheme != "https") return false;
   return oci::is_loopback_host(host) || !oci::is_loopback_host(to.authority());
 }
 

@@ -33,6 +33,14 @@ TEST(OciReach, WhatAPublicRegistryNamesIsPublic) {
   EXPECT_TRUE(limited("https://reg.corp.example", "https://reg.corp.example:8443/x", nowhere));
 }
 
+TEST(OciReach, NothingLeadsFromHttpsToHttp) {
+  for (const char* from : {"https://reg.example", "HTTPS://cdn.example/x"}) {
+    EXPECT_FALSE(may_follow("reg.example", from, *http::Url::parse("http://cdn.example/y"))) << from;
+    EXPECT_TRUE(may_follow("reg.example", from, *http::Url::parse("HttpS://cdn.example/y"))) << from;
+  }
+  EXPECT_TRUE(may_follow("reg.example", "http://reg.example", *http::Url::parse("http://cdn.example/y")));
+}
+
 TEST(OciReach, APrivateRegistryMayNameItsHostAndByHttpsItsDomain) {
   EXPECT_FALSE(limited("http://reg.corp.example:5000", "http://reg.corp.example:5001/x", kPrivate));
   for (const char* url : {"https://git.corp.example/jwt/auth", "https://corp.example/x",

@@ -9,6 +9,7 @@
 
 #include "base/short_digest.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 
 namespace mist::registry {
@@ -108,7 +109,7 @@ Result<std::string> OciUpload::upload_address(const oci::Repository& repository,
   const std::string base = http::has_scheme(asked) ? asked : origin + asked;
   const std::string_view location = http::find_header(response.headers, "location");
   std::string url = location.empty() ? base : http::resolved_url(base, location);
-  if (origin.starts_with("https://") && !url.starts_with("https://"))
+  if (scheme_of(origin) == "https" && scheme_of(url) != "https")
     return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
         .with_hint("ask whoever runs the registry");
   return url;

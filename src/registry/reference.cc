@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "base/url_credentials.h"
 #include "config/config.h"
 #include "config/redact.h"
@@ -77,12 +78,10 @@ Result<PackageRef> parse_git(std::string_view text) {
   if (scheme_end == std::string_view::npos)
     return bad(text, "it has no '://'", "write git+https://<host>/<repository>//<path>?ref=<ref>");
   // Of a password with a "//", the beginning would be an address of its own, and shown.
-  std::string_view host = rest.substr(scheme_end + 3);
-  host = host.substr(0, host.find_first_of("/#"));
-  if (const auto at = host.rfind('@'); at != std::string_view::npos) host.remove_prefix(at + 1);
-  if (rest.starts_with("http") && !has_usable_port(host))
-    return bad(text, "no port follows the ':' of its host",
-               "write a port as a number; in a password write / as %2F and # as %23");
+  const std::optional<UrlParts> url_parts = split_url(rest);
+  if (is_http(rest) && (!url_parts || url_parts->server.ends_with(':')))
+    return bad(text, "its user, host or port isn't written as in a URL",
+               "write a port as a number; in a password write / as %2F, # as %23 and @ as %40");
   // The path begins at the second "//"; the first belongs to the scheme.
   const auto path_mark = rest.find("//", scheme_end + 3);
   if (path_mark != std::string_view::npos) {

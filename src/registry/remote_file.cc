@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "config/redact.h"
 #include "http/over_limit.h"
 #include "http/url.h"
@@ -21,12 +22,9 @@ constexpr std::chrono::minutes kPatience{1};
 constexpr std::uint64_t kSlowestServer = 256 << 10;  // bytes per second, of the largest file
 
 Status check_url(const std::string& url, PlainHttp plain) {
-  constexpr std::string_view kPlain = "http://";
-  if (url.starts_with("https://")) return {};
-  const bool may_be_plain =
-      plain == PlainHttp::Everywhere ||
-      is_this_machine(std::string_view(url).substr(std::min(kPlain.size(), url.size())));
-  if (url.starts_with(kPlain) && may_be_plain) return {};
+  const std::string scheme = scheme_of(url);
+  const bool may_be_plain = plain == PlainHttp::Everywhere || is_this_machine(url);
+  if (scheme == "https" || (scheme == "http" && may_be_plain)) return {};
   return error(ErrorKind::Invalid, "{} can't be fetched", escape_controls(config::redact_urls(url)))
       .with_because("only https proves who answers (http is possible to this machine alone)")
       .with_hint("use an https URL, or copy the file into the package");
@@ -61,12 +59,11 @@ Result<http::Response> sent(http::Transport& transport, const http::Request& req
 // An address that a server sends us to names no user. Where it stays with the same server, that of the
 // address before is meant for it too, as in Helm; no other server gets it.
 std::string with_user_of(const std::string& from, std::string to) {
-  const auto before = http::Url::parse(from.substr(0, from.find('#')));
+  const std::optional<UrlParts> before = split_url(from);
   const auto next = http::Url::parse(to.substr(0, to.find('#')));
-  if (!before || !next || before->user.empty() || !next->user.empty() || before->origin() != next->origin())
+  if (!before || before->userinfo.empty() || !next || !next->user.empty() || !same_origin(from, to))
     return to;
-  std::string with_user = next->str();
-  return with_user.insert(with_user.find("://") + 3, before->user + "@");
+  return with_userinfo(next->str(), before->userinfo);
 }
 
 bool is_page(const http::Response& response) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "config/redact.h"
 #include "encoding/semver.h"
 #include "oci/tags.h"
@@ -21,10 +22,6 @@ using encoding::SemVerRange;
 
 constexpr std::string_view kFile = "file://";
 constexpr std::string_view kGit = "git+";
-
-bool is_web(std::string_view repository) {
-  return repository.starts_with("https://") || repository.starts_with("http://");
-}
 
 // "oci://host/team" and "db": the chart's own repository there.
 std::string oci_place(const ChartDependency& dependency) {
@@ -102,7 +99,7 @@ Result<ChartDependency> SubchartSource::resolved(ChartDependency wanted) const {
     return wanted;
   }
   const bool known = repository.empty() || repository.starts_with(kFile) || repository.starts_with(kGit) ||
-                     repository.starts_with(oci::kScheme) || is_web(repository);
+                     repository.starts_with(oci::kScheme) || is_http(repository);
   if (known) return wanted;
   return error(ErrorKind::Invalid, "the dependency {} has the repository {}, which is not an address",
                wanted.name, repository_text(repository))
@@ -298,7 +295,7 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
 
 Result<std::optional<AddressCopy>> SubchartSource::copy_of(const ChartDependency& locked,
                                                            const Context& context) {
-  if (!is_web(locked.repository)) return std::optional<AddressCopy>();
+  if (!is_http(locked.repository)) return std::optional<AddressCopy>();
   std::optional<AddressName> name = AddressName::of(chart_address(locked.repository), locked.name);
   if (!name) return std::optional<AddressCopy>();
   MIST_TRY(const ChartIndex* const there, index(locked.repository, context));

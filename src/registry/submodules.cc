@@ -44,7 +44,8 @@ Result<std::vector<Declared>> parse_list(const Git& git, std::string text, const
   return all;
 }
 
-// As git resolves it: each "../" takes a part of the parent's path away.
+// As git resolves it, not as RFC 3986: each "../" takes a part of the parent's path away, which may be in scp
+// form.
 std::string resolved(std::string base, std::string_view relative) {
   while (base.ends_with('/')) base.pop_back();
   while (true) {
