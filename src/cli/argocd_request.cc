@@ -249,7 +249,7 @@ bool argo_allows(std::string_view prefix, std::string_view reference) {
   if (reference.size() == prefix.size() || prefix.ends_with('/')) return true;
   const char next = reference[prefix.size()];
   if (next == '/') return true;
-  // Behind a host, ":" begins a port and "@" another host.
+  // Behind a host, ":" begins a port and "@" another host. The prefix need not be a whole URL.
   const auto scheme = prefix.find("://");
   const std::string_view path = scheme == std::string_view::npos ? prefix : prefix.substr(scheme + 3);
   return path.contains('/') && (next == ':' || next == '@');

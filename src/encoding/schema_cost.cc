@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/keyed_hash.h"
+#include "base/url.h"
 #include "encoding/schema_message.h"
 
 namespace mist::encoding {
@@ -37,26 +38,6 @@ constexpr std::size_t kMostTargets = 1'000'000;
 
 using Nodes = std::vector<const Value*>;
 using Counts = std::unordered_map<const Value*, std::uint64_t>;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-// "%24defs" is "$defs" in a URI.
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0) {
-      decoded += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
 
 class Grammar {
  public:
@@ -181,6 +162,7 @@ class Grammar {
   // one too many here makes an estimate larger and misses nothing.
   void add_targets(Nodes& found, const Value& node, std::string_view reference) {
     const auto hash = std::min(reference.find('#'), reference.size());
+    // "%24defs" is "$defs" in a URI.
     const std::string fragment = percent_decoded(reference.substr(std::min(hash + 1, reference.size())));
     Nodes targets;
     if (!fragment.empty() && fragment.front() != '/') {

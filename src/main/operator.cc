@@ -18,6 +18,7 @@
 #include "base/process_identity.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "build_info.h"
 #include "config/cache_limits.h"
 #include "config/paths.h"
@@ -81,8 +82,8 @@ mist::http::Answer answer(std::string_view path, const mist::operator_::Metrics&
 
 // "10.0.0.1:6443".
 std::string host_of(std::string_view server) {
-  if (const auto scheme = server.find("://"); scheme != server.npos) server.remove_prefix(scheme + 3);
-  return std::string(server.substr(0, server.find('/')));
+  const auto url = mist::split_url(server);
+  return std::string(url ? url->server : server);
 }
 
 mist::http::ClientOptions web_options() {
@@ -194,7 +195,7 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
   std::optional<mist::operator_::Traces> traces;
   if (tracing) {
     log.info(fmt::format("sending traces to {}", mist::http::loggable_url(tracing->url)));
-    if ((tracing->authorization || !tracing->headers.empty()) && tracing->url.starts_with("http:"))
+    if ((tracing->authorization || !tracing->headers.empty()) && mist::scheme_of(tracing->url) == "http")
       log.warn("the headers of traces, which may be credentials, are sent without TLS");
     traces.emplace(
         *std::move(tracing),

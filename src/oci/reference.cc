@@ -90,6 +90,7 @@ std::string host_objection(std::string_view host) {
 
 namespace {
 
+// Of a reference, which is no URL: ':' and '@' behind its path begin a version and a digest.
 struct Parts {
   std::string_view host, path, version;
   bool has_version = false;

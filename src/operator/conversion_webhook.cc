@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "http/client.h"
+#include "http/url.h"
 
 namespace mist::operator_ {
 namespace {
@@ -39,10 +40,7 @@ ConversionWebhook::~ConversionWebhook() { stop_.request_stop(); }
 // Of the URL, or of the Service as the API server calls it.
 std::string ConversionWebhook::host() const {
   if (options_.url.empty()) return fmt::format("{}.{}.svc", options_.service, ns_);
-  std::string_view rest = options_.url;
-  rest.remove_prefix(std::min(rest.size(), rest.find("://") + 3));
-  if (rest.starts_with('[')) return std::string(rest.substr(1, rest.find(']') - 1));
-  return std::string(rest.substr(0, rest.find_first_of(":/")));
+  return http::Url::parse(options_.url).value_or({}).host;
 }
 
 std::string ConversionWebhook::url_of(const std::string& blueprint) const {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "http/url.h"
 
 namespace mist::operator_ {
 namespace {
@@ -150,15 +151,10 @@ std::optional<Duration> term_in(const std::string& text) {
 }
 
 // "https://host:9443", and nothing after it.
-bool is_webhook_url(std::string_view url) {
-  constexpr std::string_view kScheme = "https://";
-  if (!url.starts_with(kScheme)) return false;
-  url.remove_prefix(kScheme.size());
-  const bool is_plain = std::ranges::all_of(url, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == ':' || c == '[' ||
-           c == ']';
-  });
-  return is_plain && !url.empty() && !url.starts_with(':');
+bool is_webhook_url(std::string_view text) {
+  const auto url = http::Url::parse(text);
+  return url && url->scheme == "https" &&
+         (text == url->origin() || text == fmt::format("https://{}", url->authority()));
 }
 
 Status check_webhook(const Options& options) {

@@ -80,7 +80,9 @@ TEST_F(OperatorOptions, OfTheWebhookGoTogether) {
   EXPECT_EQ(refusal({"--webhook-listen=:1", "--webhook-cert=a"}),
             "--webhook-cert and --webhook-key need each other");
   EXPECT_EQ(refusal({"--webhook-listen=:1", "--webhook-ca=a"}), "--webhook-ca needs --webhook-cert");
-  for (const char* url : {"http://a", "https://", "https://a/b", "https://u@a", "https://:1"})
+  for (const char* url : {"http://a", "https://", "https://a/b", "https://u@a", "https://:1", "https://a/",
+                          "https://a:", "https://a:0", "https://a:65536", "https://[::1", "https://a..[",
+                          "HTTPS://a", "https://A", "https://a?b", "https://a#b", "https://a%2eb"})
     EXPECT_THAT(refusal({"--webhook-listen=:1", "--webhook-url", url}),
                 HasSubstr("is not https:// with a host"))
         << url;

@@ -20,6 +20,7 @@ Error not_understood(std::string_view why) {
 
 }  // namespace
 
+// libpq's own syntax, no RFC 3986 URL: "postgresql://one:5432,two:5433/name" has several hosts.
 Result<Url> Url::parse(SecretString text) {
   const std::string_view whole = text.reveal();
   const auto scheme = std::ranges::find_if(kSchemes, [&](auto each) { return whole.starts_with(each); });

@@ -5,18 +5,20 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "oci/reference.h"
 
 namespace mist::trust {
 namespace {
 
 constexpr std::string_view kAfterScheme = "://";
-constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr std::size_t kEscape = 3;  // "%2F"
 
 struct AddressParts {
   std::string_view scheme, host, path;  // without credentials, query and fragment
 };
 
+// Also of a rule's pattern, which is no URL where its host or port has a '*'.
 AddressParts parts_of(std::string_view url) {
   const std::size_t scheme = std::min(url.find(kAfterScheme), url.size());
   std::string_view rest = url.substr(std::min(scheme + kAfterScheme.size(), url.size()));
@@ -47,16 +49,13 @@ bool needs_no_escape(char c) {
 std::string with_needed_escapes(std::string_view path) {
   std::string out;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const std::string digits =
-        path[i] == '%' && i + 2 < path.size() ? lower_case(path.substr(i + 1, 2)) : std::string();
-    const std::size_t high = digits.empty() ? std::string::npos : kHexDigits.find(digits[0]);
-    const std::size_t low = digits.empty() ? std::string::npos : kHexDigits.find(digits[1]);
-    if (high == std::string::npos || low == std::string::npos) {
+    const std::string decoded = percent_decoded(path.substr(i, kEscape));
+    const bool is_escape = path[i] == '%' && decoded.size() == 1 && i + kEscape <= path.size();
+    if (!is_escape) {
       out += path[i];
       continue;
     }
-    const char c = static_cast<char>(high * 16 + low);
-    out += needs_no_escape(c) ? std::string(1, c) : fmt::format("%{}", digits);
+    out += needs_no_escape(decoded[0]) ? decoded : lower_case(path.substr(i, kEscape));
     i += 2;
   }
   return out;

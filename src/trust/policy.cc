@@ -8,6 +8,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "encoding/yaml.h"
 #include "oci/reference.h"
 #include "trust/chart_address.h"
@@ -117,7 +118,7 @@ class PolicyReader {
     rule.place = place_text(file_, value.position().line);
     rule.match = value.string_at("match");
     const bool is_oci = rule.match.starts_with(oci::kScheme);
-    const bool is_web = rule.match.starts_with("https://") || rule.match.starts_with("http://");
+    const bool is_web = is_url(rule.match) && is_http(rule.match);
     if (!is_oci && !is_web &&
         (rule.match.find('/') == std::string::npos || rule.match.find(':') != std::string::npos ||
          rule.match.ends_with('/')))
@@ -394,14 +395,11 @@ class PolicyReader {
 std::string TrustedIdentity::text() const { return fmt::format("{} ({})", subject, issuer); }
 
 std::string objection_to(const TrustedIdentity& identity) {
-  constexpr std::string_view kHttps = "https://";
-  const std::string_view host =
-      std::string_view(identity.issuer).substr(std::min(kHttps.size(), identity.issuer.size()));
-  if (!identity.issuer.starts_with(kHttps) || host.empty())
+  const std::optional<UrlParts> issuer = split_url(identity.issuer);
+  if (!issuer || issuer->scheme != "https" || issuer->host.empty())
     return "needs an issuer, the https:// address where its owner logs in";
   // Anybody can be an issuer somewhere.
-  if (host.substr(0, host.find('/')).find('*') != std::string_view::npos)
-    return "needs the whole name of its issuer's host";
+  if (issuer->server.contains('*')) return "needs the whole name of its issuer's host";
   if (identity.subject.find_first_not_of('*') == std::string::npos)
     return "needs a subject: whoever has an account at the issuer fits otherwise";
   return {};

@@ -278,6 +278,8 @@ TEST(TrustPolicy, RefusesIdentitiesThatProtectNothing) {
             "an identity needs an issuer, the https:// address where its owner logs in");
   EXPECT_EQ(rule("[{issuer: 'http://i', subject: a}]"),
             "an identity needs an issuer, the https:// address where its owner logs in");
+  EXPECT_EQ(rule("[{issuer: 'https://i:x/', subject: a}]"),
+            "an identity needs an issuer, the https:// address where its owner logs in");
   EXPECT_EQ(rule("[{issuer: 'https://**', subject: a}]"),
             "an identity needs the whole name of its issuer's host");
   EXPECT_EQ(rule("[{issuer: 'https://i', subject: '**'}]"),

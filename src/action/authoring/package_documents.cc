@@ -6,6 +6,7 @@
 
 #include "action/authoring/push_package.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "config/redact.h"
 #include "encoding/json.h"
 #include "oci/annotation.h"
@@ -28,22 +29,6 @@ constexpr std::string_view kShaPrefix = "sha256:";
 
 std::string hex_of(std::string_view digest) {
   return std::string(digest.starts_with(kShaPrefix) ? digest.substr(kShaPrefix.size()) : std::string_view());
-}
-
-// package-url, "Character encoding"; `kept`: what stays as it is beside unreserved characters.
-std::string percent_encoded(std::string_view text, std::string_view kept) {
-  std::string out;
-  for (const char each : text) {
-    const bool is_plain = (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
-                          (each >= '0' && each <= '9') ||
-                          std::string_view("-._~").find(each) != std::string_view::npos ||
-                          kept.find(each) != std::string_view::npos;
-    if (is_plain)
-      out += each;
-    else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(each));
-  }
-  return out;
 }
 
 // https://github.com/package-url/purl-spec. Qualifiers in the order of their keys; empty ones are left out.
