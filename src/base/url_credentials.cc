@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kHidden = "***";
 constexpr int kDeepest = 8;  // URLs in URLs: what is deeper is hidden whole
 
+// All of this reads running text, in which a URL may be misspelt and hold a password all the same: no parser
+// of URLs.
 enum class Way : std::uint8_t { Hide, Leave };  // Leave: as if it had never been there
 
 bool is_scheme_character(char c) {
@@ -38,6 +40,18 @@ std::size_t length_in_text(std::string_view rest) {
     i += static_cast<std::size_t>(next - tail.begin());
   }
   return rest.size();
+}
+
+// "host", "host:443" and "[::1]:443", but not "host:x": what follows the ':' may be a password.
+bool has_usable_port(std::string_view host) {
+  if (host.starts_with('[') && !host.contains(']')) return false;
+  // An IPv6 address has colons of its own.
+  const auto colon = host.find(':', host.starts_with('[') ? std::min(host.find(']'), host.size()) : 0);
+  if (colon == std::string_view::npos) return true;
+  const std::string_view port = host.substr(colon + 1);
+  std::uint16_t number = 0;
+  const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return code == std::errc() && end == port.data() + port.size() && number != 0;
 }
 
 // How long the userinfo is with which `rest` begins, the URL behind its "://"; npos: it has none.
@@ -129,17 +143,6 @@ std::string each_url(std::string_view text, Way way, int depth) {
 }
 
 }  // namespace
-
-bool has_usable_port(std::string_view host) {
-  if (host.starts_with('[') && !host.contains(']')) return false;
-  // An IPv6 address has colons of its own.
-  const auto colon = host.find(':', host.starts_with('[') ? std::min(host.find(']'), host.size()) : 0);
-  if (colon == std::string_view::npos) return true;
-  const std::string_view port = host.substr(colon + 1);
-  std::uint16_t number = 0;
-  const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), number);
-  return code == std::errc() && end == port.data() + port.size() && number != 0;
-}
 
 std::string_view without_userinfo(std::string_view rest) {
   const std::size_t at = userinfo_length("", rest, Way::Hide);

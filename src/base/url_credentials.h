@@ -27,8 +27,4 @@ std::string without_credentials(std::string_view text);
 std::string_view without_userinfo(std::string_view rest);
 std::string hidden_query(std::string_view query);
 
-/// "host", "host:443" and "[::1]:443", but not "host:x": `host` is the authority of a URL, without userinfo.
-/// Where this is false, what follows the ':' may be a password.
-bool has_usable_port(std::string_view host);
-
 }  // namespace mist

@@ -1,5 +1,6 @@
 #include "base/url_credentials.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace mist {
@@ -96,10 +97,11 @@ TEST(RedactUrls, UrlsWithinUrlsWithoutEndAreHiddenWhole) {
   EXPECT_FALSE(without_credentials(text).contains("geheim"));
 }
 
-TEST(HasUsablePort, TellsAPortFromAPassword) {
-  for (const char* host : {"h", "h:1", "h:65535", "[::1]", "[::1]:8", ""}) EXPECT_TRUE(has_usable_port(host));
-  for (const char* host : {"h:", "h:x", "h:1x", "h:0", "h:65536", "h:-1", "[::1]:x", "[::1:x"})
-    EXPECT_FALSE(has_usable_port(host)) << host;
+TEST(RedactUrls, TellsAPortFromAPasswordWithASlash) {
+  for (const char* server : {"h", "h:1", "h:65535", "[::1]", "[::1]:8"})
+    EXPECT_EQ(redact_urls(fmt::format("https://{}/a@b", server)), fmt::format("https://{}/a@b", server));
+  for (const char* password : {"h:", "h:x", "h:1x", "h:0", "h:65536", "h:-1", "[::1]:x", "[::1:x"})
+    EXPECT_EQ(redact_urls(fmt::format("https://{}/a@b", password)), "https://***@b") << password;
 }
 
 }  // namespace
