@@ -150,7 +150,8 @@ class MirroredView final : public RegistryView {
         .with_because(
             fmt::format("the configuration allows only the mirrors of {}, which have single packages",
                         name->repository.host))
-        .with_hint("name a package and its version; without `only: true` the registry itself is asked");
+        .with_hint("name a package and its version; without `only: true` the registry itself is asked")
+        .with_detail(MirrorsLackIt{});
   }
 
   std::unique_ptr<RegistryView> view_;

@@ -252,6 +252,11 @@ OciSource* MirroredSource::behind(const oci::Repository& repository) {
   return mirror != nullptr && !mirror->only ? &originals() : nullptr;
 }
 
+bool MirroredSource::reads_mirrors_only(const oci::Repository& repository) {
+  const Mirror* const mirror = mirror_of(repository);
+  return mirror != nullptr && mirror->only;
+}
+
 Result<std::optional<RawManifest>> MirroredSource::find_manifest(const oci::Repository& repository,
                                                                  const std::string& tag,
                                                                  const Context& context) {

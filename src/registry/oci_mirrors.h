@@ -65,6 +65,7 @@ class MirroredSource final : public OciSource {
   Result<std::vector<std::string>> enough_tags(const oci::Repository& repository, const EnoughTags& is_enough,
                                                const Context& context) override;
   OciSource* behind(const oci::Repository& repository) override;
+  bool reads_mirrors_only(const oci::Repository& repository) override;
 
   /// Where a repository is looked for.
   enum class Places : std::uint8_t { Original, MirrorsFirst, MirrorsOnly };

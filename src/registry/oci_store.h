@@ -32,6 +32,9 @@ struct RawManifest {
 /// The detail of an error that names the mirror of what it is about.
 struct NamesMirror {};
 
+/// The detail of an error: the configuration allows only mirrors, and they don't have it.
+struct MirrorsLackIt {};
+
 /// An error about a manifest, or about what it leads to, with the mirror that gave it out. `name`: what was
 /// to be read, as references name it.
 template <typename T>
@@ -95,6 +98,8 @@ class OciSource {
   /// The registry itself, where this reads of mirrors that may lack what was attached to a manifest since it
   /// was copied; null: this is the registry, or nothing else may be asked.
   virtual OciSource* behind(const oci::Repository& /*repository*/) { return nullptr; }
+  /// Whether nothing but mirrors may be asked.
+  virtual bool reads_mirrors_only(const oci::Repository& /*repository*/) { return false; }
 
   using EnoughTags = std::function<bool(const std::vector<std::string>&)>;
   /// The tags of the first place that has enough of them, of the last one if none has; a source that is one

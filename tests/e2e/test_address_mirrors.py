@@ -89,7 +89,12 @@ def mirror_has_packages_of_git_registries(t):
     check(recorded.split("@")[0] == "shop/plain:0.1.0", recorded)
     t.refused("generate", "x", "-p", "shop/plain:0.3.0", says=[f"there is no shop/plain:0.3.0 in the mirrors of {host}", "mistctl mirror"])
     t.refused("generate", "x", "-p", "shop/plain:^7", says=["shop/plain:^7", "the newest there: 0.2.0"])
-    t.refused("registry", "update", "shop", says=["can't be asked what it has", "single packages"])
+    # What it lists isn't known there, and that stops nothing.
+    t.run("registry", "add", "local", "-d", str(t.dir))
+    outcome = t.run("registry", "update")
+    contains(outcome.err, "the registry shop can't be asked what it has", "single packages")
+    contains(outcome.out, "local")
+    contains(t.run("search", "plain").err, "shop can't be searched: the registry shop can't be asked what it has")
     t.run("uninstall", "plain", "--yes")
 
 

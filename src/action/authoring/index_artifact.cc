@@ -134,6 +134,10 @@ Result<FetchedIndex> fetch_index(registry::OciSource& client, const std::string&
   }
   MIST_TRY(const std::optional<registry::RawManifest> raw,
            client.find_manifest(reference.repository, reference.tag, context));
+  // Whether the registry itself has one isn't known.
+  if (!raw && client.reads_mirrors_only(reference.repository))
+    return error(ErrorKind::NotFound, "the mirrors of {} have no index of its packages", url)
+        .with_hint("mistctl mirror copies the index along, if the registry has one: run it again there");
   if (!raw)
     return error(ErrorKind::NotFound, "{} has no index of its packages", url)
         .with_hint(fmt::format("whoever publishes there makes one: mistctl registry index {}", url));

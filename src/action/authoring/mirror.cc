@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "action/authoring/index_artifact.h"
 #include "action/authoring/package_lock.h"
 #include "action/authoring/subcharts.h"
 #include "base/text.h"
@@ -53,10 +54,12 @@ class SourceFinder {
     return add_package(text);
   }
 
-  MirrorSources finish() && {
+  Result<MirrorSources> finish() && {
+    MIST_TRY_VOID(add_indexes());
     MirrorSources sources;
     for (auto& [name, artifact] : found_) sources.artifacts.push_back(std::move(artifact));
     sources.left_out = std::move(left_out_);
+    sources.without_index = std::move(without_index_);
     return sources;
   }
 
@@ -119,6 +122,7 @@ class SourceFinder {
   Status add_source(const registry::PackageRef& place, const package::Source& source) {
     const auto& reference = std::get<oci::Reference>(place.form());
     const auto [entry, is_new] = found_.emplace(reference.str(), MirrorArtifact{.reference = reference});
+    packages_.push_back(reference.repository);
     // The user may name what a package from elsewhere names, too.
     if (!reference.repository.public_only) entry->second.reference.repository.public_only = false;
     return is_new ? add_remote_bases_of(place, source) : Status();
@@ -248,9 +252,55 @@ class SourceFinder {
     return {};
   }
 
+  // Packages are found without it, so a registry that has none, or doesn't give it out, stops nothing.
+  Status add_indexes() {
+    MIST_TRY(const std::vector<config::Registry> configured, dependencies_.registries.list());
+    std::map<std::string, bool> prefixes;  // whether all of it is limited to public addresses
+    for (const oci::Repository& each : packages_) {
+      const auto entry = prefixes.emplace(index_prefix(each, configured), each.public_only).first;
+      entry->second = entry->second && each.public_only;
+    }
+    for (const auto& [prefix, public_only] : prefixes) {
+      MIST_TRY(registry::OciClient* const client, dependencies_.registries.oci_client());
+      MIST_TRY(oci::Reference reference, index_reference(prefix));
+      reference.repository.public_only = public_only;
+      const Result<std::optional<registry::RawManifest>> raw =
+          client->find_manifest(reference.repository, reference.tag, context_);
+      if (!raw) MIST_TRY_VOID(context_.check());
+      if (raw && *raw) {
+        reference.digest = (*raw)->digest;
+        found_.emplace(reference.str(), MirrorArtifact{.reference = reference});
+        continue;
+      }
+      without_index_.emplace(prefix, raw ? fmt::format("there is no {}", reference.str())
+                                         : escape_controls(raw.error().to_line()));
+    }
+    return {};
+  }
+
+  // Of the registry that is configured; without one, of the repositories beside it.
+  static std::string index_prefix(const oci::Repository& package,
+                                  const std::vector<config::Registry>& configured) {
+    std::string longest;
+    for (const config::Registry& each : configured) {
+      const auto* const oci = std::get_if<config::OciSource>(&each.remote().source);
+      if (oci == nullptr) continue;
+      const Result<oci::Repository> below = registry::repository_below(oci->url, package.name());
+      if (!below) continue;
+      const std::string known = below->identity();
+      const std::string prefix = known.substr(0, known.size() - package.name().size());
+      if (package.identity().starts_with(prefix) && prefix.size() > longest.size()) longest = prefix;
+    }
+    if (longest.empty()) longest = package.str().substr(0, package.str().rfind('/') + 1);
+    longest.pop_back();
+    return longest;
+  }
+
   const MirrorDependencies& dependencies_;
   const Context& context_;
   std::map<std::string, MirrorArtifact> found_;
+  std::vector<oci::Repository> packages_;
+  std::map<std::string, std::string> without_index_;
   std::set<std::string> unnamed_remotes_;
   std::set<const package::ResolvedPackage*> seen_;
   std::vector<NotMirrored> left_out_;

@@ -69,6 +69,13 @@ Value left_out_value(const std::vector<action::NotMirrored>& left_out) {
   return Value(std::move(list));
 }
 
+Value without_index_value(const std::map<std::string, std::string>& without_index) {
+  Value::Array list;
+  for (const auto& [place, because] : without_index)
+    list.push_back(Value::object({{"place", place}, {"because", because}}));
+  return Value(std::move(list));
+}
+
 std::string words_of(const registry::CopyReport& report, bool dry_run) {
   const bool nothing_sent = report.blobs == 0 && report.mounted == 0 && report.referrers == 0;
   if (report.was_there && nothing_sent) return "was there";
@@ -116,6 +123,10 @@ void print_report(const action::MirrorReport& report, const action::MirrorSource
   }
   if (!table.empty()) machine.out.write(table.render(machine.color_out));
   if (report.artifacts.empty()) machine.events->info("there is nothing to mirror");
+  for (const auto& [place, because] : sources.without_index)
+    machine.events->info(fmt::format(
+        "mistctl search finds nothing of {} in the mirror: {}; mistctl registry index makes an index", place,
+        because));
   if (report.artifacts.empty() || dry_run) return;
   for (const config::Mirror& each : report.mirrors)
     machine.events->info(fmt::format("to read {} from there: mistctl registry mirror add {} {}", each.prefix,
@@ -154,6 +165,7 @@ Result<ExitCode> run_mirror(const Invocation& invocation, Machine& machine) {
                                {"dryRun", dry_run},
                                {"artifacts", Value(std::move(artifacts))},
                                {"leftOut", left_out_value(sources.left_out)},
+                               {"withoutIndex", without_index_value(sources.without_index)},
                                {"mirrors", mirrors_value(report.mirrors)}}));
     return ExitCode::Ok;
   }

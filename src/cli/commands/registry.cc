@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "action/query/search.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
+#include "registry/oci_store.h"
 
 namespace mist::cli {
 namespace {
@@ -211,6 +213,11 @@ Result<ExitCode> run_update(const Invocation& invocation, Machine& machine) {
     if (report.ok())
       if (Status read = read_oci_index(name, *registries, machine); !read) report = std::move(read).error();
     if (!report.ok()) {
+      // The configuration says so, and packages that are named are there.
+      if (report.error().detail<registry::MirrorsLackIt>() != nullptr) {
+        machine.events->warn(escape_controls(report.error().to_line()));
+        continue;
+      }
       failures.push_back(std::move(report).error());
       if (failures.back().kind == ErrorKind::Cancelled) return std::move(failures.back());
       continue;
