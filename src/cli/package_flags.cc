@@ -136,9 +136,11 @@ Result<config::RemoteBases> remote_bases(const Invocation& invocation, Machine& 
 }  // namespace
 
 Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, Machine& machine,
-                                                        registry::Mirrors mirrors) {
+                                                        registry::Mirrors mirrors,
+                                                        registry::NewSigners signers) {
   MIST_TRY(registry::Registries::Dependencies registries,
            registry_dependencies(invocation, machine, mirrors));
+  registries.signers = signers;
   package::RendererOptions engines = renderer_options(machine, registries.paths);
   MIST_TRY(const config::RemoteBases bases, remote_bases(invocation, machine, registries.paths));
   MIST_TRY(std::shared_ptr<const trust::Keyring> keyring, demanded_keyring(invocation, machine));
@@ -150,7 +152,8 @@ Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invoca
 
 Result<package::Source> fetch_package(const Invocation& invocation, Machine& machine,
                                       std::string_view reference, std::string engine) {
-  MIST_TRY(const auto packages, open_packages(invocation, machine));
+  MIST_TRY(const auto packages,
+           open_packages(invocation, machine, registry::Mirrors::Use, registry::NewSigners::Remember));
   return packages->fetch(reference, std::move(engine), machine.context);
 }
 

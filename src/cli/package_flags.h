@@ -149,11 +149,12 @@ inline constexpr Flag kSkipSchemaFlag{
 /// Of engines: their limits, the cache of compiled code, where they are.
 package::RendererOptions renderer_options(const Machine& machine, const config::Paths& paths);
 
-/// Where packages come from, as configured here.
-Result<std::unique_ptr<render::Packages>> open_packages(const Invocation& invocation, Machine& machine,
-                                                        registry::Mirrors mirrors = registry::Mirrors::Use);
-/// The package that `reference` names: from a registry, or a path that begins with ./, ../ or /. `engine`: as
-/// in kEngineFlag, or empty.
+/// Where packages come from, as configured here. `signers`: Remember for commands that render them.
+Result<std::unique_ptr<render::Packages>> open_packages(
+    const Invocation& invocation, Machine& machine, registry::Mirrors mirrors = registry::Mirrors::Use,
+    registry::NewSigners signers = registry::NewSigners::Leave);
+/// The package that `reference` names, to be rendered: from a registry, or a path that begins with ./, ../ or
+/// /. `engine`: as in kEngineFlag, or empty.
 Result<package::Source> fetch_package(const Invocation& invocation, Machine& machine,
                                       std::string_view reference, std::string engine = {});
 

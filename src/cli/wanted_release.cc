@@ -10,7 +10,8 @@ namespace {
 
 Result<render::WantedRelease> prepared(const Invocation& invocation, Machine& machine, const Cluster& cluster,
                                        render::Wanted wanted) {
-  MIST_TRY(auto packages, open_packages(invocation, machine));
+  MIST_TRY(auto packages,
+           open_packages(invocation, machine, registry::Mirrors::Use, registry::NewSigners::Remember));
   MIST_TRY(auto renderer, open_renderer(invocation, machine));
   const render::LiveCluster live{*cluster.client, action::cluster_lookup, machine.events};
   render::WantedRelease release(std::move(packages), {std::move(renderer), live}, std::move(wanted),

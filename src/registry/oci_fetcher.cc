@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "oci/tags.h"
 #include "registry/oci_packages.h"
@@ -24,8 +25,9 @@ Result<bool> may_be_kept(const Fetched& fetched, const MayKeep& may_keep) {
 
 }  // namespace
 
-OciFetcher::OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust)
-    : events_(events), known_(known), oci_(oci), trust_(trust) {}
+OciFetcher::OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust,
+                       NewSigners signers)
+    : events_(events), known_(known), oci_(oci), trust_(trust), signers_(signers) {}
 
 // The package that was read under this digest before, while the cache has it.
 Result<std::optional<Fetched>> OciFetcher::known_manifest(oci::Reference reference,
@@ -53,39 +55,66 @@ Result<RawManifest> OciFetcher::read_manifest(OciSource& client, const oci::Refe
   return RawManifest{.bytes = {}, .content_type = {}, .digest = *manifest};
 }
 
-Result<Fetched> OciFetcher::fetch_manifest(OciSource& client, const oci::Reference& reference,
-                                           const RawManifest& raw, const Context& context) const {
-  MIST_TRY(std::optional<Fetched> known, known_manifest(reference, raw.digest));
-  if (known) return *std::move(known);
-  MIST_TRY(PackageContent content, read_oci_package(client, reference, raw, context));
-  const std::string key = manifest_key(reference.repository, raw.digest);
+Result<OciFetcher::Judged> OciFetcher::read_judged(OciSource& client, const oci::Reference& tagged,
+                                                   const RawManifest& raw, std::optional<TagChosen> chosen,
+                                                   const Context& context) const {
+  MIST_TRY(std::optional<Fetched> known, known_manifest(tagged, raw.digest));
+  // Of a registry that is away, nothing more can be asked than was asked before.
+  const NewSigners signers = raw.bytes.empty() ? NewSigners::Leave : signers_;
+  const std::string name = tagged.repository.identity();
+  MIST_TRY(const bool is_held, trust_.looks_at(name, NewSigners::Leave));
+  MIST_TRY(const bool is_asked, trust_.looks_at(name, signers));
+  Examined examined;
+  std::optional<PackageContent> content;
+  const auto work = [&](std::size_t part) -> Status {
+    if (part == 0) {
+      MIST_TRY(examined, examine(tagged, raw.digest, signers, context));
+      return chosen ? check_version(tagged, raw, *chosen, examined) : Status();
+    }
+    if (known) return {};
+    MIST_TRY(content, read_oci_package(client, tagged, raw, context));
+    return {};
+  };
+  // A package that needs signatures isn't read without them. Those of the rest may come meanwhile.
+  const bool at_once = is_asked && !is_held && !known;
+  MIST_TRY_VOID(parallel_for(2, at_once ? 2 : 1, work));
+  if (known) return Judged{*std::move(known), std::move(examined)};
+  MIST_TRY(Fetched fetched, keep_manifest(tagged, raw.digest, *std::move(content)));
+  return Judged{std::move(fetched), std::move(examined)};
+}
+
+Result<Fetched> OciFetcher::keep_manifest(const oci::Reference& reference, const crypto::Digest& manifest,
+                                          PackageContent content) const {
+  const std::string key = manifest_key(reference.repository, manifest);
   const crypto::Digest digest = digest_of(content);
-  const std::string origin = fmt::format("{}, manifest {}", reference.str(), raw.digest.str());
+  const std::string origin = fmt::format("{}, manifest {}", reference.str(), manifest.str());
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
   MIST_TRY_VOID(known_.record(std::string(kOciName), pin,
                               {.reference = key,
                                .digest = digest,
                                .is_tree = std::holds_alternative<PackageTree>(content),
-                               .object = raw.digest.str(),
+                               .object = manifest.str(),
                                .origin = origin}));
   known_.keep(digest, content);
   oci::Reference resolved = reference;
-  resolved.digest = raw.digest;
+  resolved.digest = manifest;
   return Fetched{std::move(content), digest, PackageRef(std::move(resolved)), origin};
 }
 
-Status OciFetcher::check_version(const oci::Reference& tagged, const RawManifest& raw,
-                                 TagChosen chosen) const {
+Status OciFetcher::check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen,
+                                 const Examined& examined) const {
   // Of a registry that is away there are no bytes; its tag is pinned.
   if (raw.bytes.empty()) return {};
-  MIST_TRY(const bool counts, trust_.looks_at(tagged.repository.identity()));
-  return counts ? check_signed_version(tagged, raw, chosen) : Status();
+  MIST_TRY(const bool is_held, trust_.looks_at(tagged.repository.identity(), NewSigners::Leave));
+  const bool is_signed = examined.proofs && !trust::keys_in(*examined.proofs).empty();
+  return is_held || is_signed ? check_signed_version(tagged, raw, chosen) : Status();
 }
 
 Result<Examined> OciFetcher::examine(const oci::Reference& reference, const crypto::Digest& manifest,
-                                     const Context& context) const {
-  MIST_TRY(Examined examined,
-           trust_.examine(reference.repository, manifest, [this] { return oci_.source(); }, context));
+                                     NewSigners signers, const Context& context) const {
+  MIST_TRY(
+      Examined examined,
+      trust_.examine(reference.repository, manifest, [this] { return oci_.source(); }, signers, context));
   oci::Reference exact = reference;
   exact.digest = manifest;
   MIST_TRY_VOID(trust_.check_chart_tag(exact));
@@ -130,7 +159,8 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
   if (reference.digest) {
     MIST_TRY(std::optional<Fetched> known, known_manifest(reference, *reference.digest));
     if (known) {
-      MIST_TRY(const Examined examined, examine(reference, *reference.digest, context));
+      // The reference says which bytes these are, so no request is made for signers that nobody knows yet.
+      MIST_TRY(const Examined examined, examine(reference, *reference.digest, NewSigners::Leave, context));
       MIST_TRY(const bool keeps, may_be_kept(*known, may_keep));
       if (keeps) MIST_TRY_VOID(trust_.keep(reference.repository, *reference.digest, examined));
       return *std::move(known);
@@ -139,18 +169,17 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
   MIST_TRY(OciSource* const client, oci_.source());
   Activity activity(events_, fmt::format("fetching {}", reference.str()));
   const auto read = [&](const oci::Reference& tagged, const RawManifest& raw) -> Result<Fetched> {
-    MIST_TRY(const Examined examined, examine(tagged, raw.digest, context));
-    const TagChosen chosen = reference.range.empty() ? TagChosen::ByName : TagChosen::ByRange;
-    if (!reference.digest) MIST_TRY_VOID(check_version(tagged, raw, chosen));
-    MIST_TRY(Fetched fetched, fetch_manifest(*client, tagged, raw, context));
-    MIST_TRY(const bool keeps, may_be_kept(fetched, may_keep));
-    if (!keeps) return fetched;
+    std::optional<TagChosen> chosen;
+    if (!reference.digest) chosen = reference.range.empty() ? TagChosen::ByName : TagChosen::ByRange;
+    MIST_TRY(Judged judged, read_judged(*client, tagged, raw, chosen, context));
+    MIST_TRY(const bool keeps, may_be_kept(judged.package, may_keep));
+    if (!keeps) return std::move(judged.package);
     // A version keeps its bytes; other tags may move.
     if (!reference.digest && oci::is_fixed_version(tagged.tag))
-      MIST_TRY_VOID(settle_version(tagged, raw.digest, examined, fetched, changed));
+      MIST_TRY_VOID(settle_version(tagged, raw.digest, judged.examined, judged.package, changed));
     else
-      MIST_TRY_VOID(trust_.keep(tagged.repository, raw.digest, examined));
-    return fetched;
+      MIST_TRY_VOID(trust_.keep(tagged.repository, raw.digest, judged.examined));
+    return std::move(judged.package);
   };
   const auto all = [&]() -> Result<Fetched> {
     MIST_TRY(const oci::Reference tagged, with_tag(*client, reference, context));

@@ -20,7 +20,8 @@ namespace mist::registry {
 class OciFetcher {
  public:
   /// All outlive this.
-  OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust);
+  OciFetcher(EventSink& events, const KnownPackages& known, OciSession& oci, OciTrust& trust,
+             NewSigners signers);
 
   /// As Registries::fetch; as fetch_moved where changed versions are accepted. `may_keep` is asked for tags
   /// that may move and for manifests too: their signers may be remembered. Where changed versions are taken
@@ -34,23 +35,33 @@ class OciFetcher {
  private:
   // Succeeds if the manifest may be used, under the tag if there is one. Nothing is remembered yet.
   Result<Examined> examine(const oci::Reference& reference, const crypto::Digest& manifest,
-                           const Context& context) const;
+                           NewSigners signers, const Context& context) const;
   // Remembers the signers of a version, and pins its bytes. Errors: Conflict (they aren't those of its pin).
   Status settle_version(const oci::Reference& tagged, const crypto::Digest& manifest,
                         const Examined& examined, const Fetched& fetched, ChangedVersions changed) const;
-  // Where signatures count, the version that the manifest says, too.
-  Status check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen) const;
+  // Of what is signed, or has to be, the version that the manifest says counts, too.
+  Status check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen,
+                       const Examined& examined) const;
   Result<std::optional<Fetched>> known_manifest(oci::Reference reference,
                                                 const crypto::Digest& manifest) const;
   Result<RawManifest> read_manifest(OciSource& client, const oci::Reference& reference,
                                     const Context& context) const;
-  Result<Fetched> fetch_manifest(OciSource& client, const oci::Reference& reference, const RawManifest& raw,
-                                 const Context& context) const;
+  // The package of a manifest that may be used, and what is known of its signers.
+  struct Judged {
+    Fetched package;
+    Examined examined;
+  };
+  Result<Judged> read_judged(OciSource& client, const oci::Reference& tagged, const RawManifest& raw,
+                             std::optional<TagChosen> chosen, const Context& context) const;
+  // Pins what was read.
+  Result<Fetched> keep_manifest(const oci::Reference& reference, const crypto::Digest& manifest,
+                                PackageContent content) const;
 
   EventSink& events_;
   const KnownPackages& known_;
   OciSession& oci_;
   OciTrust& trust_;
+  const NewSigners signers_;
 };
 
 }  // namespace mist::registry

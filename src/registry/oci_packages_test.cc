@@ -35,13 +35,16 @@ class OciRegistries : public ::testing::Test {
 
   /// As another process would have: only the disk is shared.
   Registries::Dependencies dependencies() {
-    return {files,
-            processes,
-            events,
-            paths,
-            clock,
-            {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote.web); },
-             .environment = [](std::string_view) { return std::nullopt; }}};
+    Registries::Dependencies all{
+        files,
+        processes,
+        events,
+        paths,
+        clock,
+        {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote.web); },
+         .environment = [](std::string_view) { return std::nullopt; }}};
+    all.signers = signers;
+    return all;
   }
   Result<Fetched> fetch(const std::string& rest) {
     Registries registries(dependencies());
@@ -60,11 +63,8 @@ class OciRegistries : public ::testing::Test {
     EXPECT_TRUE(fetched.ok()) << fetched.error().to_line();
     return remote.web.count() - before;
   }
-  void remember_signers() {
-    const std::string policy =
-        "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec:\n  default: remember\n";
-    ASSERT_TRUE(files.write(paths.trust_policy(), policy).ok());
-  }
+  /// From now on, packages are fetched to be rendered.
+  void remember_signers() { signers = NewSigners::Remember; }
   /// With a key that `seed` makes.
   void sign(const crypto::Digest& manifest, unsigned char seed) {
     std::array<std::byte, crypto::kKeyBytes> bytes{};
@@ -85,6 +85,7 @@ class OciRegistries : public ::testing::Test {
   config::Paths paths;
   SystemClock clock;
   MemoryRegistry remote;
+  NewSigners signers = NewSigners::Leave;
 };
 
 TEST_F(OciRegistries, TwoRequestsWithNothingHereOneForATagNoneForADigest) {
@@ -94,6 +95,62 @@ TEST_F(OciRegistries, TwoRequestsWithNothingHereOneForATagNoneForADigest) {
   EXPECT_EQ(requests(digest), 0u);
   EXPECT_EQ(requests(":1.4.0" + digest), 0u);
   EXPECT_EQ(requests(":^1"), 2u);
+}
+
+// The tag of signatures, the referrers, and their tag where there is no such API.
+TEST_F(OciRegistries, WhoeverRendersAPackageAsksForItsSignersOnce) {
+  const std::string digest = "@" + remote.publish("1.4.0", module()).str();
+  remote.publish("1.5.0", module("b"));
+  remember_signers();
+  EXPECT_EQ(requests(":1.4.0"), 2u + 3u);
+  EXPECT_EQ(requests(":1.4.0"), 1u);
+  EXPECT_EQ(requests(digest), 0u);
+  signers = NewSigners::Leave;
+  EXPECT_EQ(requests(":1.5.0"), 2u);
+  signers = NewSigners::Remember;
+  EXPECT_EQ(requests(":1.5.0"), 1u + 3u) << "it was only copied before";
+}
+
+TEST_F(OciRegistries, ADigestWhoseBytesAreHereAsksNobodyForSigners) {
+  const std::string digest = "@" + remote.publish("1.4.0", module()).str();
+  EXPECT_EQ(requests(":1.4.0"), 2u);
+  remember_signers();
+  EXPECT_EQ(requests(digest), 0u);
+  remote.away = true;
+  EXPECT_EQ(requests(digest), 0u);
+  EXPECT_EQ(failure(":1.4.0"), "no error");
+  ASSERT_EQ(events.messages.size(), 1u) << "that the registry is away, and nothing of signatures";
+  EXPECT_NE(events.messages.front().find("is taken as it was when it was last fetched"), std::string::npos);
+}
+
+TEST_F(OciRegistries, WhatIsCopiedIsHeldToTheSignersOfWhatWasRendered) {
+  const crypto::Digest first = remote.publish("1.4.0", module()),
+                       second = remote.publish("1.5.0", module("b")),
+                       third = remote.publish("1.6.0", module("c"));
+  sign(first, 1);
+  sign(third, 1);
+  EXPECT_EQ(failure(":1.4.0"), "no error");
+  EXPECT_EQ(failure(":1.5.0"), "no error") << "it was copied: nothing is remembered of its signer";
+  remember_signers();
+  EXPECT_EQ(failure(":1.4.0"), "no error");
+  signers = NewSigners::Leave;
+  sign(second, 2);
+  EXPECT_NE(failure(":1.5.0").find("what was used of it before is signed by key"), std::string::npos)
+      << failure(":1.5.0");
+  EXPECT_NE(failure("@" + second.str()).find("what was used of it before"), std::string::npos);
+  EXPECT_EQ(failure(":1.6.0"), "no error");
+}
+
+// Before there was a signature, nobody relied on the version that the manifest says.
+TEST_F(OciRegistries, AnUnsignedVersionMayHaveAnotherTag) {
+  const oci::About facts{.title = {}, .version = "1.3.0", .description = {}};
+  const crypto::Digest manifest = remote.publish("1.4.0", oci::module_artifact(kCode, facts));
+  remember_signers();
+  EXPECT_EQ(failure(":1.4.0"), "no error");
+  remote.publish("1.5.0", oci::module_artifact(kCode, facts));
+  sign(manifest, 1);
+  paths.state = paths.home / "another-machine";
+  EXPECT_NE(failure(":1.5.0").find("says that it is version 1.3.0"), std::string::npos) << failure(":1.5.0");
 }
 
 TEST_F(OciRegistries, WhatWasFetchedNamesItsManifest) {

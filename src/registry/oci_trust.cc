@@ -14,7 +14,7 @@
 namespace mist::registry {
 namespace {
 
-// The time that a registry behind a mirror may take to answer, if nobody relies on its answer yet.
+// The time that a registry may take to tell signatures, if nobody relies on its answer yet.
 constexpr auto kRegistryPatience = std::chrono::seconds(15);
 
 // It can't be asked now, or not by this user; it didn't say anything that is wrong.
@@ -217,7 +217,8 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
                        const Verdict& verdict) {
   const trust::Subject subject{repository.identity(), manifest};
   MIST_TRY(const Examined found, examine_verdict(subject, verdict));
-  return found.by_memory ? keep_to(verdict.remembered, subject, subject.package, verdict.proofs) : Status();
+  const bool narrows = found.by_memory && !verdict.remembered.empty();
+  return narrows ? keep_to(verdict.remembered, subject, subject.package, verdict.proofs) : Status();
 }
 
 // Against the signers that are remembered now: another process may have learned some meanwhile.
@@ -294,10 +295,11 @@ Result<trust::Rule> OciTrust::rule_for(const std::string& package) {
   return policy->rule_for(package);
 }
 
-Result<bool> OciTrust::looks_at(const std::string& package) {
+Result<bool> OciTrust::looks_at(const std::string& package, NewSigners signers) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Mode mode = policy->rule_for(package).mode;
-  if (mode != trust::Mode::Known) return mode != trust::Mode::Ignore;
+  if (!trust::remembers(mode)) return mode != trust::Mode::Ignore;
+  if (mode == trust::Mode::Remember && signers == NewSigners::Remember) return true;
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   return !remembered.empty();
 }
@@ -315,17 +317,17 @@ Status OciTrust::judge_and_record(const trust::Subject& subject, const trust::Ru
 }
 
 Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& manifest,
-                       const FindClient& client, const Context& context) {
-  MIST_TRY(const Examined found, examine(repository, manifest, client, context));
+                       const FindClient& client, NewSigners signers, const Context& context) {
+  MIST_TRY(const Examined found, examine(repository, manifest, client, signers, context));
   return keep(repository, manifest, found);
 }
 
 Result<Examined> OciTrust::examine(const oci::Repository& repository, const crypto::Digest& manifest,
-                                   const FindClient& client, const Context& context) {
+                                   const FindClient& client, NewSigners signers, const Context& context) {
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Subject subject{repository.identity(), manifest};
   const trust::Rule& rule = policy->rule_for(subject.package);
-  MIST_TRY(const bool counts, looks_at(subject.package));
+  MIST_TRY(const bool counts, looks_at(subject.package, signers));
   if (!counts) return Examined();
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   // These very bytes were used before, and nobody asked for more since.
@@ -335,30 +337,53 @@ Result<Examined> OciTrust::examine(const oci::Repository& repository, const cryp
   if (is_known) return Examined();
   MIST_TRY(OciSource* const open, client());
   OciSource* const registry = open->behind(repository);
-  bool is_provisional = false;
-  if (registry != nullptr && rule.mode == trust::Mode::Remember) {
-    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
-    if (remembered.empty()) {
-      MIST_TRY(std::optional<Examined> settled, first_use(repository, manifest, *registry, context));
-      if (settled) return *std::move(settled);
-      is_provisional = true;
-    }
+  MIST_TRY(const bool is_new, is_known_by_none(subject.package, rule));
+  if (is_new && registry != nullptr) {
+    MIST_TRY(std::optional<Examined> settled, first_use(repository, manifest, *registry, context));
+    if (settled) return *std::move(settled);
+  } else if (is_new && is_away(repository.host)) {
+    return unknown_signers(repository, fmt::format("{} did not answer before", repository.host));
   }
-  Result<Verdict> verdict = look(repository, manifest, *open, nullptr, context);
+  const bool is_provisional = is_new && registry != nullptr;
+  Result<Verdict> verdict = is_new ? look_in_time(repository, manifest, *open, context)
+                                   : look(repository, manifest, *open, nullptr, context);
   if (!verdict) {
-    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
-    const bool nothing_to_hold = rule.mode == trust::Mode::Remember && remembered.empty();
-    if (verdict.error().kind != ErrorKind::Retryable || !nothing_to_hold) return std::move(verdict).error();
-    // It can't be told whether it is signed, and nobody relies on that yet.
-    events_.warn(fmt::format("whether {} is signed could not be asked: {}", subject.package,
-                             escape_controls(verdict.error().message)));
-    return Examined();
+    MIST_TRY_VOID(context.check());
+    // Another process may have learned some meanwhile.
+    MIST_TRY(const bool is_still_new, is_known_by_none(subject.package, rule));
+    const bool is_local = verdict.error().detail<LocalFault>() != nullptr;
+    if (is_local || !is_new || !is_still_new) return std::move(verdict).error();
+    return unknown_signers(repository, verdict.error().message);
   }
   Result<Examined> found = examine_verdict(subject, *verdict);
   // That a mirror has no signature proves nothing, so the registry is asked again the next time.
   if (found && is_provisional && trust::keys_in(verdict->proofs).empty()) return Examined();
   if (found || registry == nullptr) return found;
   return examine_at_registry(repository, manifest, *registry, std::move(found).error(), context);
+}
+
+Result<bool> OciTrust::is_known_by_none(const std::string& package, const trust::Rule& rule) const {
+  if (rule.mode != trust::Mode::Remember) return false;
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  return remembered.empty();
+}
+
+// Nobody relies on its signatures yet, so a registry that doesn't tell them keeps nobody from using it.
+Examined OciTrust::unknown_signers(const oci::Repository& repository, std::string_view why) {
+  events_.warn(
+      fmt::format("whether {} is signed could not be asked: {}; it is used, and no signer is remembered",
+                  repository.str(), escape_controls(why)));
+  return {};
+}
+
+// A registry that didn't answer isn't waited for again.
+Result<Verdict> OciTrust::look_in_time(const oci::Repository& repository, const crypto::Digest& manifest,
+                                       OciSource& client, const Context& context) {
+  Result<Verdict> verdict =
+      look(repository, manifest, client, nullptr, context.with_timeout(kRegistryPatience));
+  if (!verdict && verdict.error().kind == ErrorKind::Timeout && context.check().ok())
+    note_away(repository.host);
+  return verdict;
 }
 
 bool OciTrust::is_away(const std::string& host) {

@@ -2,6 +2,10 @@
 // Whether a package of an OCI registry may be used: its signatures, the user's policy, and what this machine
 // remembers of it (trust/). Asked before anything of a package is read. Any thread.
 //
+// A package that is known by no keys is used all the same, signed or not, and also if that can't be told:
+// then there is a warning, and nothing is remembered. From the first signature that was seen on, it is held
+// to it.
+//
 // A package that is read through a mirror is judged by the mirror's signatures, and by the registry's where
 // those don't suffice. As long as no keys are remembered for it, though, nothing a mirror says or leaves out
 // would be noticed, and what it says would be remembered: so then the registry itself is asked (`first_use`).
@@ -20,6 +24,7 @@
 #include "base/fs.h"
 #include "config/paths.h"
 #include "oci/reference.h"
+#include "registry/new_signers.h"
 #include "registry/oci_client.h"
 #include "registry/reference.h"
 #include "trust/memory.h"
@@ -79,11 +84,11 @@ class OciTrust {
   /// as before, or a mirror gave out what its registry doesn't have), Invalid (the policy can't be read), of
   /// read_signatures.
   Status check(const oci::Repository& repository, const crypto::Digest& manifest, const FindClient& client,
-               const Context& context);
+               NewSigners signers, const Context& context);
   /// The same in two steps, for whoever may still refuse the package: what the first finds is remembered by
   /// the second alone.
   Result<Examined> examine(const oci::Repository& repository, const crypto::Digest& manifest,
-                           const FindClient& client, const Context& context);
+                           const FindClient& client, NewSigners signers, const Context& context);
   Status keep(const oci::Repository& repository, const crypto::Digest& manifest, const Examined& found);
 
   /// The signatures that are there, judged by nobody: asks the registry. `rule`: instead of the policy's;
@@ -93,7 +98,7 @@ class OciTrust {
   /// The verdict when the manifest was used last; nothing: it wasn't, or signatures were ignored. Errors: of
   /// the policy, Conflict (the record was altered).
   Result<std::optional<Verdict>> recorded(const oci::Repository& repository, const crypto::Digest& manifest);
-  /// As check() does with what look() gave.
+  /// As check() does with what look() gave, but a package that is known by no signers stays so (learn).
   Status judge(const oci::Repository& repository, const crypto::Digest& manifest, const Verdict& verdict);
   /// The package, if it wasn't known by any keys, is known by those of `verdict` from now on, as far as the
   /// policy lets keys be remembered, and the manifest needs no question any more. Only what the registry
@@ -113,8 +118,9 @@ class OciTrust {
   /// The same of a chart whose provenance file was looked at, whatever the policy says.
   Status check_proved_tag(const oci::Reference& exact) const;
 
-  /// Whether signatures of that package count at all. Errors: as recorded.
-  Result<bool> looks_at(const std::string& package);
+  /// Whether signatures of that package are asked for. With Leave: whether it is held to some, by the policy
+  /// or by what is remembered. Errors: as recorded.
+  Result<bool> looks_at(const std::string& package, NewSigners signers);
 
   // For packages of other registries (file_trust.h).
   Result<trust::Rule> rule_for(const std::string& package);
@@ -171,6 +177,10 @@ class OciTrust {
   };
   Result<AtRegistry> look_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,
                                       OciSource& registry, const Context& context);
+  Result<bool> is_known_by_none(const std::string& package, const trust::Rule& rule) const;
+  Examined unknown_signers(const oci::Repository& repository, std::string_view why);
+  Result<Verdict> look_in_time(const oci::Repository& repository, const crypto::Digest& manifest,
+                               OciSource& client, const Context& context);
   bool is_away(const std::string& host);
   void note_away(const std::string& host);
   Result<Examined> examine_at_registry(const oci::Repository& repository, const crypto::Digest& manifest,

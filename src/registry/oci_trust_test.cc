@@ -46,7 +46,7 @@ class OciTrustTest : public ::testing::Test {
   Status check(const crypto::Digest& manifest) {
     OciTrust trust(files, paths, clock, events);
     OciClient client = remote.client();
-    return trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
+    return trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, signers, Context());
   }
   std::string failure(const crypto::Digest& manifest) {
     const Status status = check(manifest);
@@ -74,15 +74,32 @@ class OciTrustTest : public ::testing::Test {
   config::Paths paths;
   MemoryRegistry remote;
   const oci::Repository shop = repository_of("oci://reg.example/team/shop");
+  NewSigners signers = NewSigners::Remember;
 };
 
-TEST_F(OciTrustTest, WithoutAPolicyNothingIsAsked) {
+TEST_F(OciTrustTest, WithoutAPolicyNothingIsAskedForACopy) {
   const crypto::Digest manifest = publish("1.0.0", "a");
   ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  signers = NewSigners::Leave;
   EXPECT_EQ(requests(manifest), 0u);
   // Nor of a registry that the policy doesn't name.
   write_policy("  rules: [{match: 'oci://other.example/**', keys: [{name: one, file: one.pub}]}]\n");
   EXPECT_EQ(requests(manifest), 0u);
+  signers = NewSigners::Remember;
+  EXPECT_EQ(requests(manifest), 3u);
+}
+
+TEST_F(OciTrustTest, WithoutAPolicyWhatWasSignedStaysSigned) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  sign(first, 1);
+  sign(second, 2);
+  EXPECT_EQ(failure(first), "no error");
+  const std::string changed = failure(second);
+  EXPECT_NE(changed.find("is signed by key " + name_of(2)), std::string::npos) << changed;
+  EXPECT_NE(changed.find("before is signed by key " + name_of(1)), std::string::npos) << changed;
+  signers = NewSigners::Leave;
+  EXPECT_EQ(failure(second), changed) << "copies are held to it, too";
 }
 
 TEST_F(OciTrustTest, ANewManifestCostsTheQuestionsForSignaturesOnce) {
@@ -125,8 +142,8 @@ class OciTrustOfCharts : public OciTrustTest {
                      return answer(keyring, provenance);
                    });
     OciClient client = remote.client();
-    Status status =
-        trust.check(repository, manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
+    Status status = trust.check(
+        repository, manifest, [&]() -> Result<OciSource*> { return &client; }, signers, Context());
     if (status) status = trust.check_chart_tag({repository, tag, {}, manifest});
     return status ? "no error" : status.error().to_line();
   }
@@ -243,8 +260,8 @@ class OciTrustAtAMirror : public OciTrustTest {
         client, {{"reg.example", {"oci://mirror.example/copies"}, only}}, {files, events, temp.path()});
     EXPECT_TRUE(mirrored.ok());
     OciTrust trust(files, paths, clock, events);
-    const Status status =
-        trust.check(shop, manifest, [&]() -> Result<OciSource*> { return mirrored->get(); }, Context());
+    const Status status = trust.check(
+        shop, manifest, [&]() -> Result<OciSource*> { return mirrored->get(); }, signers, Context());
     return status ? "no error" : status.error().to_line();
   }
 
@@ -345,7 +362,8 @@ TEST_F(OciTrustAtAMirror, AQuestionThatIsStoppedIsNotRememberedAsUnsigned) {
   });
   OciTrust trust(files, paths, clock, events);
   const Status status = trust.check(
-      shop, manifest, [&]() -> Result<OciSource*> { return mirrored->get(); }, Context(stop.get_token()));
+      shop, manifest, [&]() -> Result<OciSource*> { return mirrored->get(); }, signers,
+      Context(stop.get_token()));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().kind, ErrorKind::Cancelled);
   EXPECT_FALSE(*trust.was_examined({shop.identity(), manifest}));
@@ -409,12 +427,12 @@ TEST_F(OciTrustTest, OnlyTheSignerThatWasNamedIsLearned) {
   EXPECT_EQ(*memory.keys_of(shop.identity()), std::set{name_of(2)});
 }
 
-TEST_F(OciTrustTest, WithoutAPolicyAVerifiedPackageStaysSigned) {
+TEST_F(OciTrustTest, WhereTheVerifiedAreKnownNobodyElseIsAskedFor) {
   const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),
                        third = publish("1.2.0", "c");
   sign(first, 1);
   sign(third, 1);
-  ASSERT_TRUE(files.remove(paths.trust_policy()).ok());
+  write_policy("  default: known\n");
   EXPECT_EQ(requests(first), 0u) << "used, not verified";
   EXPECT_EQ(requests(second), 0u);
   const auto learn = [&](const crypto::Digest& manifest) {
@@ -518,6 +536,7 @@ TEST_F(OciTrustTest, ManySignaturesAreRefusedBeforeTheyAreRead) {
     artifact = oci::signature_artifact(std::get<oci::Manifest>(*document), std::to_string(i), "x", "");
   }
   remote.publish(oci::signature_tag(manifest), artifact);
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
   const std::size_t before = remote.web.count();
   EXPECT_NE(failure(manifest).find("has 102 signatures; 100 are allowed"), std::string::npos)
       << failure(manifest);
@@ -562,7 +581,7 @@ TEST_F(OciTrustTest, ARuleIsHeldHoweverTheHostIsWritten) {
   for (const std::string_view text :
        {"oci://reg.example:443/team/shop", "oci://reg.example:0443/team/shop"}) {
     const Status status = trust.check(
-        repository_of(text), manifest, [&]() -> Result<OciSource*> { return &client; }, Context());
+        repository_of(text), manifest, [&]() -> Result<OciSource*> { return &client; }, signers, Context());
     EXPECT_FALSE(status.ok()) << text;
   }
 }
@@ -592,6 +611,88 @@ TEST_F(OciTrustTest, WhereNobodyReliesOnSignaturesARegistryThatIsAwayIsAWarning)
   EXPECT_EQ(failure(manifest), "no error");
   remote.away = true;
   EXPECT_NE(failure(second), "no error");
+}
+
+// Something that a registry may answer in place of the signatures of a manifest.
+class OciTrustWithoutEvidence : public OciTrustTest,
+                                public ::testing::WithParamInterface<std::pair<std::string, http::Response>> {
+ protected:
+  OciTrustWithoutEvidence() { EXPECT_TRUE(files.remove(paths.trust_policy()).ok()); }
+  void answer_so() {
+    remote.before = [](const http::Request& request) -> std::optional<http::Response> {
+      const bool is_of_signatures = request.url.find("/referrers/") != std::string::npos ||
+                                    request.url.find("/manifests/sha256-") != std::string::npos;
+      return is_of_signatures ? std::optional(GetParam().second) : std::nullopt;
+    };
+  }
+};
+
+TEST_P(OciTrustWithoutEvidence, AWarningIsEnoughUntilASignerIsRemembered) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  answer_so();
+  EXPECT_EQ(failure(first), "no error");
+  ASSERT_EQ(events.messages.size(), 1u);
+  EXPECT_NE(events.messages.front().find("whether oci://reg.example/team/shop is signed could not be asked"),
+            std::string::npos)
+      << events.messages.front();
+  // Nothing is remembered, not even that it is unsigned.
+  remote.before = {};
+  sign(first, 1);
+  EXPECT_EQ(failure(first), "no error");
+  answer_so();
+  EXPECT_NE(failure(second), "no error") << "somebody relies on the signatures now";
+}
+
+std::string ten_thousand_referrers() {
+  std::string entries;
+  for (std::size_t i = 0; i < 10'000; ++i)
+    entries += fmt::format(R"({}{{"mediaType":"{}","digest":"{}","size":100,"artifactType":"{}"}})",
+                           i > 0 ? "," : "", oci::kManifestType, crypto::sha256(std::to_string(i)).str(),
+                           oci::kBundleType);
+  return fmt::format(R"({{"schemaVersion":2,"mediaType":"{}","manifests":[{}]}})", oci::kIndexType, entries);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Answers, OciTrustWithoutEvidence,
+    ::testing::Values(
+        std::pair{std::string("Forbidden"), http::Response{.status = 403, .headers = {}, .body = {}}},
+        std::pair{std::string("NotAllowed"), http::Response{.status = 405, .headers = {}, .body = {}}},
+        std::pair{std::string("Unavailable"), http::Response{.status = 503, .headers = {}, .body = {}}},
+        std::pair{std::string("Garbage"),
+                  http::Response{.status = 200,
+                                 .headers = {{"Content-Type", std::string(oci::kIndexType)}},
+                                 .body = "<html>"}},
+        std::pair{std::string("HugeIndex"),
+                  http::Response{.status = 200,
+                                 .headers = {{"Content-Type", std::string(oci::kIndexType)}},
+                                 .body = ten_thousand_referrers()}}),
+    [](const auto& each) { return each.param.first; });
+
+TEST_F(OciTrustTest, ARegistryThatIsSilentAboutSignaturesIsWaitedForOnce) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  remote.web.fail(error(ErrorKind::Timeout, "it took too long"));
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  const auto check_in_one_process = [&](const crypto::Digest& manifest) {
+    return trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, signers, Context());
+  };
+  EXPECT_TRUE(check_in_one_process(first).ok());
+  const std::size_t before = remote.web.count();
+  EXPECT_TRUE(check_in_one_process(second).ok());
+  EXPECT_EQ(remote.web.count(), before);
+  EXPECT_EQ(events.messages.size(), 2u);
+  EXPECT_EQ(requests(second), 3u) << "another process asks";
+}
+
+TEST_F(OciTrustTest, AMemoryThatWasAlteredIsNoMissingEvidence) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(first, 1);
+  EXPECT_EQ(failure(first), "no error");
+  const auto records = files.list(paths.signatures() / "packages");
+  ASSERT_TRUE(records.ok());
+  ASSERT_EQ(records->size(), 1u);
+  ASSERT_TRUE(files.write(paths.signatures() / "packages" / records->front().name, "{}").ok());
+  EXPECT_NE(failure(second).find("was altered"), std::string::npos) << failure(second);
 }
 
 TEST_F(OciTrustTest, SigningTwiceSendsNothing) {

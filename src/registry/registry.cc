@@ -51,7 +51,7 @@ struct Registries::Impl {
         copies(session),
         charts(dependencies.files, dependencies.clock, configured, known, session, policy),
         git_fetcher(dependencies.files, dependencies.events, dependencies.paths, git, known, copies),
-        oci_fetcher(dependencies.events, known, session, policy),
+        oci_fetcher(dependencies.events, known, session, policy, dependencies.signers),
         registry_fetcher(configured, known, oci_fetcher, charts, policy),
         copy_maker(configured, known, registry_fetcher, git_fetcher) {
     configured.read_through(copies);

@@ -24,6 +24,7 @@
 #include "registry/address_copies.h"
 #include "registry/chart_repository.h"
 #include "registry/fetched.h"
+#include "registry/new_signers.h"
 #include "registry/oci_session.h"
 #include "registry/reference.h"
 #include "registry/registry_view.h"
@@ -59,6 +60,8 @@ class Registries {
     trust::CheckProvenance check_provenance = {};  ///< none: where a keyring is required, nothing can be used
     /// A directory on this machine is somebody else's package, unpacked: nothing around it belongs to it.
     bool is_unpacked = false;
+    /// Remember: for whoever renders packages.
+    NewSigners signers = NewSigners::Leave;
   };
 
   explicit Registries(Dependencies dependencies);

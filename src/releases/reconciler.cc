@@ -343,15 +343,17 @@ class Visit {
 
   Result<package::Source> fetch(const release::PackageInfo* deployed) {
     MIST_TRY_VOID(refuse_local(spec_.package));
-    render::Packages packages(
-        render::Packages::Dependencies{{dependencies_.files, dependencies_.processes, events_,
-                                        dependencies_.paths, dependencies_.clock, dependencies_.oci},
-                                       dependencies_.transport,
-                                       dependencies_.engines,
-                                       formats::RemoteBases::Public,
-                                       false,
-                                       {},
-                                       deployed});
+    registry::Registries::Dependencies registries{
+        dependencies_.files, dependencies_.processes, events_,
+        dependencies_.paths, dependencies_.clock,     dependencies_.oci};
+    registries.signers = registry::NewSigners::Remember;
+    render::Packages packages(render::Packages::Dependencies{std::move(registries),
+                                                             dependencies_.transport,
+                                                             dependencies_.engines,
+                                                             formats::RemoteBases::Public,
+                                                             false,
+                                                             {},
+                                                             deployed});
     return packages.fetch(spec_.package, spec_.engine, context_);
   }
 

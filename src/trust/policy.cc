@@ -458,7 +458,7 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   Policy policy;
   policy.default_.root = reader.root();
   MIST_TRY(policy.signing_config_, reader.signing_config(spec));
-  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Known));
+  MIST_TRY(policy.default_.mode, reader.mode(spec, "default", Mode::Remember));
   if (policy.default_.mode == Mode::Require)
     return reader.fail(spec, "spec.default can't be require, because it has no keys",
                        "write a rule with 'match: oci://**', and keys or identities");

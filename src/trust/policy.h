@@ -20,7 +20,7 @@
 namespace mist::trust {
 
 enum class Mode : std::uint8_t {
-  Remember,  ///< what was once signed must stay signed by the same key or identity
+  Remember,  ///< what was once signed must stay signed by the same key or identity (registry::NewSigners)
   Require,   ///< the rule's keys and identities must have signed it
   Ignore,    ///< no signatures are looked for, so they cost no request
   Known,     ///< as Remember, of packages that somebody here has verified; as Ignore of others
@@ -82,7 +82,7 @@ enum class Presence : bool { Optional, Required };
 
 class Policy {
  public:
-  /// Verified packages stay signed; the rest is ignored.
+  /// Packages that were once signed stay signed.
   Policy() = default;
   /// `read`: gives the text of a file that the policy names, relative to itself. Errors: Invalid, with line
   /// and hint; of `read`.
@@ -105,7 +105,7 @@ class Policy {
 
  private:
   std::vector<Rule> rules_;
-  Rule default_{.match = {}, .mode = Mode::Known, .keys = {}};
+  Rule default_{.match = {}, .mode = Mode::Remember, .keys = {}};
   Path signing_config_;
 };
 

@@ -97,9 +97,9 @@ TEST(TrustPolicy, AKeyringIsForCharts) {
 }
 
 TEST(TrustPolicy, WithoutAWordOfTheUserNothingIsLookedFor) {
-  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Known);
-  EXPECT_EQ(parsed("  rules: []")->rule_for("oci://reg.example/x").mode, Mode::Known);
-  EXPECT_EQ(parsed("  default: remember")->rule_for("oci://reg.example/x").mode, Mode::Remember);
+  EXPECT_EQ(Policy().rule_for("oci://reg.example/x").mode, Mode::Remember);
+  EXPECT_EQ(parsed("  rules: []")->rule_for("oci://reg.example/x").mode, Mode::Remember);
+  EXPECT_EQ(parsed("  default: known")->rule_for("oci://reg.example/x").mode, Mode::Known);
 }
 
 TEST(TrustPolicy, ALinkThatLeadsNowhereIsNotTheAbsenceOfAPolicy) {

@@ -109,12 +109,20 @@ class Registry:
 
 
 class RelayedRegistry:
-    """In front of a registry, whose addresses lead back here. Calls `before(method, path)` before it passes a request on."""
+    """In front of a registry, whose addresses lead back here. Calls `before(method, path)` before it passes a request on; a (status, body)
+    that it returns is the answer instead."""
 
     def __init__(self, t, registry, before):
         class Handler(QuietHandler):
             def handle_any(self):
-                before(self.command, self.path)
+                instead = before(self.command, self.path)
+                if instead:
+                    self.body()
+                    self.send_response(instead[0])
+                    self.send_header("Content-Length", str(len(instead[1])))
+                    self.end_headers()
+                    self.wfile.write(instead[1])
+                    return
                 connection = http.client.HTTPConnection("127.0.0.1", registry.port)
                 connection.request(self.command, self.path, self.body(), dict(self.headers))  # Host too
                 answer = connection.getresponse()

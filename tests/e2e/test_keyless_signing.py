@@ -79,7 +79,7 @@ def keyless_push_signs_package_and_provenance(t):
     equal(services.asked[5:], ["fulcio"])
     reference = registry("team/shop:1.0.0")
     contains(t.run("inspect", "package", reference).out, f"signed by {SIGNER}")
-    # It is known by that identity once it was verified (mode: known).
+    # It is known by that identity once it was verified.
     t.run("verify", reference)
     contains(t.run("inspect", "package", reference).out, f"Signed by    {SIGNER}")
     push(t, registry, "1.1.0", *keyless)

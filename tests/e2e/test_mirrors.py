@@ -221,6 +221,52 @@ def mirror_dry_run_copies_nothing(t):
 
 
 @test
+def mirror_takes_the_index_along(t):
+    origin = Registry(t)
+    t.run("push", module(t, "1.4.0"), origin("team/web"))
+    t.run("push", chart(t, "0.1.0"), origin("team/shop"))
+    reference = origin("team/web:1.4.0")
+    place = {"prefix": origin.host, "places": [f"oci-layout:{t.dir}/copies"], "only": True}
+
+    def away(name):
+        configured(t, name, place)
+        t.run("registry", "add", "named", "--oci", origin("team"))
+    copied = mirrored(t, reference, "--to", "oci-layout:copies")
+    equal([each["place"] for each in copied["withoutIndex"]], [origin("team")])
+    contains(t.run("mirror", reference, "--to", "oci-layout:copies").err, f"mistctl search finds nothing of {origin('team')} in the mirror")
+    # Nothing else stops because of it.
+    away("without")
+    t.run("registry", "add", "local", "-d", str(t.dir))
+    missing = f"the mirrors of {origin('team')} have no index of its packages"
+    contains(t.run("search", "web").err, missing)
+    outcome = t.run("registry", "update")
+    contains(outcome.err, missing)
+    contains(outcome.out, "local", "named")
+
+    fresh(t, "connected")
+    t.run("registry", "index", origin("team"))
+    copied = mirrored(t, reference, "--to", "oci-layout:copies")
+    equal([each["from"].split("/")[-1].split("@")[0] for each in copied["artifacts"]], ["mistletoe-index:v1", "web:1.4.0"])
+    equal(copied["withoutIndex"], [])
+    origin.stop()
+    away("with")
+    contains(t.run("search", "web").out, "named/web", "1.4.0")
+    t.run("registry", "update", "named")
+    t.run("generate", "web", "-p", "named/web:1.4.0")
+
+
+@test
+def mirror_of_a_configured_registry_takes_its_index(t):
+    origin = Registry(t)
+    t.run("push", module(t, "1.4.0"), origin("team/sites/web"))
+    t.run("registry", "add", "named", "--oci", origin("team"))
+    t.run("registry", "index", origin("team"))
+    copied = mirrored(t, "named/sites/web:1.4.0", "--to", "oci-layout:copies")
+    equal([each["from"].split(origin.host)[1].split("@")[0] for each in copied["artifacts"]],
+          ["/team/mistletoe-index:v1", "/team/sites/web:1.4.0"])
+
+
+@test
 def mirror_that_lags_falls_through_to_the_registry(t):
     origin = Registry(t)
     for version in ("1.4.0", "1.5.0"):
@@ -231,6 +277,11 @@ def mirror_that_lags_falls_through_to_the_registry(t):
     mark = origin.mark()
     t.run("generate", "web", "-p", origin("team/web:1.4.0"))
     t.run("generate", "web", "-p", origin("team/web:~1.4"))
+    asked = origin.requests(mark)
+    check(asked and not any("/manifests/1.4.0" in line or "/blobs/" in line or "/tags/" in line for line in asked),
+          "nothing but who signed it", asked)
+    mark = origin.mark()
+    t.run("generate", "web", "-p", origin("team/web:1.4.0"))
     equal(origin.requests(mark), [])
     t.run("generate", "web", "-p", origin("team/web:1.5.0"))
     t.run("generate", "web", "-p", origin("team/web:^1.5"))
@@ -305,7 +356,9 @@ def mirror_that_gives_out_something_false_is_named(t):
         give_out(copies, name, manifest)
         for only in (False, True):
             configured(t, f"false-{number}-{only}", {**place, "only": only})
-            t.refused("generate", "shop", "-p", reference, says=[*says, *what])
+            # What it is said to be counts before what it holds.
+            t.refused("generate", "shop", "-p", reference,
+                      says=[*says, *(what if only else [f"comes from a mirror, and {origin.host} doesn't have it"])])
     # Another version's bytes, after this one was used.
     home = configured(t, "used")
     t.run("generate", "shop", "-p", reference)

@@ -65,29 +65,37 @@ def oci_packages_cost_few_requests(t):
     registry = Registry(t)
     digest_of = t.run("push", module(t, "1.4.0"), registry("team/web"), "-o", "json").json["digest"]
 
-    def requests(version):
+    def requests(*command):
         mark = registry.mark()
-        t.run("generate", "web", "-p", registry(f"team/web{version}"))
+        t.run(*command)
         return registry.requests(mark)
 
-    equal(len(requests(":1.4.0")), 2, "nothing is here")
-    equal(requests(":1.4.0"), [ALL + "manifests/1.4.0"])
-    equal(requests(f"@{digest_of}"), [])
-    equal(requests(f":1.4.0@{digest_of}"), [])
-    equal(requests(":^1"), [ALL + "tags/list", ALL + "manifests/1.4.0"])
-    # Signatures are looked for where the user's policy says so, once for each version.
+    def copied(version):
+        return requests("pull", registry(f"team/web{version}"), "-o", str(t.dir / "pulled"))
+
+    def rendered(version):
+        return requests("generate", "web", "-p", registry(f"team/web{version}"))
+
+    equal(len(copied(":1.4.0")), 2, "nothing is here")
+    equal(copied(":1.4.0"), [ALL + "manifests/1.4.0"])
+    equal(copied(f"@{digest_of}"), [])
+    # The bytes of a digest are here, and nobody's key is remembered.
+    equal(rendered(f"@{digest_of}"), [])
+    equal(rendered(f":1.4.0@{digest_of}"), [])
+    # What is rendered by a tag is asked for its signers once for each version.
     module_digest = digest(pathlib.Path(module(t, "1.5.0")).read_bytes())
     digest_of = t.run("push", module(t, "1.5.0"), registry("team/web"), "-o", "json").json["digest"]
     named = digest_of.replace(":", "-")
-    t.file("home/trust.yaml", "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec: {default: remember}\n")
-    equal(sorted(line.split("team/web/")[1].split("?")[0] for line in requests(":1.5.0")),
+    equal(sorted(line.split("team/web/")[1].split("?")[0] for line in rendered(":1.5.0")),
           sorted(["manifests/1.5.0", "blobs/" + module_digest, f"manifests/{named}.sig", f"referrers/{digest_of}", f"manifests/{named}"]))
-    equal(requests(":1.5.0"), [ALL + "manifests/1.5.0"])
-    (t.dir / "home/trust.yaml").unlink()
-    # The version is known, and will do while the registry is away.
+    equal(rendered(":1.5.0"), [ALL + "manifests/1.5.0"])
+    equal(rendered(":^1"), [ALL + "tags/list", ALL + "manifests/1.5.0"])
+    # The version is known, and will do while the registry is away; that nobody rendered it before makes no difference.
     registry.stop()
-    outcome = t.run("generate", "web", "-p", registry("team/web:1.4.0"))
-    contains(outcome.err, "is taken as it was when it was last fetched")
+    for version in ("1.4.0", "1.5.0"):
+        outcome = t.run("generate", "web", "-p", registry(f"team/web:{version}"))
+        contains(outcome.err, "is taken as it was when it was last fetched")
+        check("is signed" not in outcome.err, outcome.err)
     t.refused("generate", "web", "-p", registry("team/web:^1"), says=[registry.host])
 
 
@@ -340,7 +348,7 @@ def oci_registry_with_token_authentication(t):
     mark = registry.mark()
     t.run("install", "web", "-p", registry("team/web:1.4.0"))
     equal(tokens.asked, ["repository:team/web:pull"])
-    equal(len(registry.requests(mark)), 3, "refused once, then the manifest and the blob")
+    equal(len(registry.requests(mark)), 6, "refused once, then the manifest, the blob, and three questions for its signatures")
 
 
 @test

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from harness import check, config_map, contains, equal, test
-from registries import MANIFEST, PASSWORD, USER, LyingRegistry, Registry, TokenServer, digest, wasm_manifest
+from registries import MANIFEST, PASSWORD, USER, LyingRegistry, Registry, RelayedRegistry, TokenServer, digest, wasm_manifest
 from test_calls import caller, calls
 from test_publish import printed
 from test_registries import module, package_of
@@ -88,6 +88,59 @@ def signatures_of_another_key_than_before_are_refused(t):
 
 
 @test
+def what_was_once_signed_must_stay_signed_without_any_policy(t):
+    registry = Registry(t)
+    keys(t, "first", "second")
+    one = pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"))
+    two = pushed(t, registry, "1.1.0", "--sign", str(t.dir / "second.key"))
+    pushed(t, registry, "1.2.0")
+    # Whoever only copies it remembers nothing.
+    t.run("pull", registry("team/shop:1.1.0"), "-o", str(t.dir / "pulled"))
+    t.run("install", "shop", "-p", registry("team/shop:1.0.0"))
+    says = [one["signedWith"], "what was used of it before is signed by", "--accept-changed"]
+    for command in (["upgrade", "shop", "-p"], ["plan", "shop", "-p"], ["generate", "shop", "-p"], ["pull"], ["inspect", "package"]):
+        t.refused(*command, registry("team/shop:1.1.0"), says=[*says, two["signedWith"]])
+        t.refused(*command, registry("team/shop:1.2.0"), says=[*says, "is not signed"])
+    t.run("verify", registry("team/shop:1.1.0"), "--accept-changed")
+    t.run("upgrade", "shop", "-p", registry("team/shop:1.1.0"))
+    # An unsigned package is no worse than before.
+    pushed(t, registry, "1.0.0", name="web")
+    pushed(t, registry, "1.1.0", name="web")
+    for version in ("1.0.0", "1.1.0"):
+        outcome = t.run("generate", "web", "-p", registry(f"team/web:{version}"))
+        check("warning" not in outcome.err, outcome.err)
+    t.run("uninstall", "shop", "--yes")
+
+
+@test
+def signatures_that_cannot_be_had_stop_no_first_install(t):
+    registry = Registry(t)
+    keys(t, "release")
+    pushed(t, registry, "1.0.0")
+    signed = pushed(t, registry, "1.1.0", "--sign", str(t.dir / "release.key"))
+    pushed(t, registry, "1.2.0")
+    answers = {}
+
+    def instead(_, path):
+        return answers.get("answer") if "/referrers/" in path or path.endswith(".sig") else None
+    front = RelayedRegistry(t, registry, instead)
+    reference = front("team/shop:1.0.0")
+    for number, answer in enumerate(((403, b""), (405, b""), (200, b"<html>"))):
+        answers["answer"] = answer
+        t.env["MIST_HOME_LOCATION"] = str(t.dir / f"home-{number}")
+        outcome = t.run("generate", "shop", "-p", reference)
+        equal(outcome.err.count("warning: "), 1, outcome.err)
+        contains(outcome.err, f"whether {reference.rsplit(':', 1)[0]} is signed could not be asked", "no signer is remembered")
+    # The next one that can be asked is the first that is remembered.
+    answers.clear()
+    t.run("generate", "shop", "-p", front("team/shop:1.1.0"))
+    answers["answer"] = (403, b"")
+    t.refused("generate", "shop", "-p", front("team/shop:1.2.0"))
+    answers.clear()
+    t.refused("generate", "shop", "-p", front("team/shop:1.2.0"), says=["is not signed", signed["signedWith"]])
+
+
+@test
 def a_verified_package_must_stay_signed_without_any_policy(t):
     registry = Registry(t)
     keys(t, "first", "second")
@@ -95,7 +148,7 @@ def a_verified_package_must_stay_signed_without_any_policy(t):
     pushed(t, registry, "1.1.0", "--sign", str(t.dir / "second.key"))
     pushed(t, registry, "1.2.0")
     pushed(t, registry, "1.3.0", "--sign", str(t.dir / "first.key"))
-    t.run("generate", "shop", "-p", registry("team/shop:1.2.0"))
+    t.run("pull", registry("team/shop:1.2.0"), "-o", str(t.dir / "pulled"))
     contains(t.run("verify", registry("team/shop:1.0.0")).err, "later versions must be of the same one")
     says = [one["signedWith"], "what was used of it before is signed by"]
     t.refused("generate", "shop", "-p", registry("team/shop:1.1.0"), says=says)
@@ -222,11 +275,11 @@ def signatures_of_an_old_version_do_not_vouch_for_a_new_tag(t):
     old = printed(t, "push", "push", module(t, "1.4.0"), registry("team/web:1.4.0"), "--sign", str(t.dir / "release.key"))
     # Somebody who may write to the registry gives the old manifest, signed as it is, the tag of a new version.
     t.run("registry", "tag", registry("team/web:1.4.0"), "1.5.0")
-    t.run("generate", "web", "-p", registry("team/web:1.5.0"))
+    t.refused("generate", "web", "-p", registry("team/web:1.5.0"), says=["1.5.0 says that it is version 1.4.0", old["digest"]])
     for more in (["--key", str(t.dir / "release.pub")], [], ["--accept-changed"]):
         t.refused("verify", registry("team/web:1.5.0"), *more, says=["1.5.0 says that it is version 1.4.0", old["digest"]])
     # Nothing was remembered.
-    t.run("generate", "web", "-p", registry("team/web:1.5.0"))
+    t.run("pull", registry("team/web:1.5.0"), "-o", str(t.dir / "pulled"))
     for policy_of in ({"default": "remember"}, {}):
         policy(t, *([] if policy_of else [rule]), **policy_of)
         t.run("generate", "web", "-p", registry("team/web:1.4.0"))

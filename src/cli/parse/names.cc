@@ -152,7 +152,8 @@ Result<Names> value_keys(const NameQuery& query, Machine& machine, const Context
     if (!anchor) return Names{};
     reference = anchor->head.package;
   }
-  MIST_TRY(const package::Source source, fetch_package(inspect, patient, reference, query.engine));
+  MIST_TRY(const auto packages, open_packages(inspect, patient));
+  MIST_TRY(const package::Source source, packages->fetch(reference, query.engine, context));
   MIST_TRY(const auto renderer, open_renderer(inspect, patient));
   MIST_TRY(const package::Inspection inspection, renderer->inspect(source, context));
   Names names;
