@@ -14,6 +14,15 @@
 namespace mist::registry {
 namespace {
 
+// Of a package that is held to signatures.
+Error needed_signatures(const std::string& package, Error failure) {
+  if (failure.hint.empty())
+    failure.hint =
+        "try again later, or ask whoever runs the registry; trust.yaml says where signatures count";
+  return std::move(failure).with_frame(
+      fmt::format("while reading the signatures of {}, without which it isn't used", package));
+}
+
 // The time that a registry may take to tell signatures, if nobody relies on its answer yet.
 constexpr auto kRegistryPatience = std::chrono::seconds(15);
 
@@ -352,7 +361,8 @@ Result<Examined> OciTrust::examine(const oci::Repository& repository, const cryp
     // Another process may have learned some meanwhile.
     MIST_TRY(const bool is_still_new, is_known_by_none(subject.package, rule));
     const bool is_local = verdict.error().detail<LocalFault>() != nullptr;
-    if (is_local || !is_new || !is_still_new) return std::move(verdict).error();
+    if (is_local) return std::move(verdict).error();
+    if (!is_new || !is_still_new) return needed_signatures(subject.package, std::move(verdict).error());
     return unknown_signers(repository, verdict.error().message);
   }
   Result<Examined> found = examine_verdict(subject, *verdict);
