@@ -8,7 +8,7 @@ help:
 	@echo 'make bench      measure beside helm and kubectl (15 minutes; BENCH="1000 mix@20": only these)'
 	@echo 'make cluster    start the control plane and print its kubeconfig'
 	@echo 'make install    build for release and install below PREFIX (default /usr/local)'
-	@echo 'make image      build the container image of the operator, an OCI archive, into build/'
+	@echo 'make image      build the container images of the operator and the catalog, OCI archives, into build/'
 	@echo 'make build      build for release, into build/release'
 
 demo:
@@ -36,6 +36,7 @@ install:
 	@tools/check-hardening.sh build/release/bin/mistletoe-catalog --release
 	@cmake --install build/release --prefix "$(or $(PREFIX),/usr/local)"
 image:
-	@tools/operator-image.sh
+	@tools/image.sh operator
+	@tools/image.sh catalog --prefix build/image
 clean:
 	rm -rf build

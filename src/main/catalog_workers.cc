@@ -1,5 +1,6 @@
 #include "main/catalog_workers.h"
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -46,6 +47,22 @@ std::map<std::string, std::string> proxy_variables() {
   return found;
 }
 
+struct FlagHint {
+  std::string_view flag, hint;
+};
+constexpr std::array kNeededByJobs{
+    FlagHint{"--kubeconfig",
+             "add --kubeconfig FILE, of a cluster that is for tests only: the Jobs install packages there"},
+    FlagHint{
+        "--jobs-image",
+        "add --jobs-image IMAGE, an image with this version of mistletoe-catalog: tools/image.sh catalog "
+        "makes it"},
+    FlagHint{"--url",
+             "add --url URL, at which the Pods of the Jobs reach this catalog: https://catalog.example.com"}};
+constexpr std::array kNotWithJobs{
+    FlagHint{"--cluster-command", "leave it out: the Jobs test on the cluster of --kubeconfig"},
+    FlagHint{"--isolation", "leave it out: each test is isolated by its own Pod"}};
+
 std::string holder_name(Random& random, int number) {
   return fmt::format("{}_{}_{}", host_name(), random.token(6), number);
 }
@@ -56,7 +73,9 @@ Result<int> tests_at_once(const CommandLine& line) {
   const bool by_jobs = line.has("--jobs-kubeconfig");
   const std::string_view other = by_jobs ? "--workers" : "--jobs-at-once";
   if (line.has(other))
-    return error(ErrorKind::Usage, "{} is {} --jobs-kubeconfig", other, by_jobs ? "not with" : "only with");
+    return error(ErrorKind::Usage, "{} is {} --jobs-kubeconfig", other, by_jobs ? "not with" : "only with")
+        .with_hint(by_jobs ? "leave it out: --jobs-at-once N says how many Jobs run at once"
+                           : "leave it out: --workers N says how many tests run at once on this machine");
   MIST_TRY(const int count,
            by_jobs ? line.number("--jobs-at-once", "10", 200) : line.number("--workers", "1", 64));
   return count;
@@ -114,7 +133,9 @@ Result<std::unique_ptr<Testing>> Testing::make(const CommandLine& line, Machine&
     return testing;
   }
   for (const std::string_view each : {"--jobs-namespace", "--jobs-image"})
-    if (line.has(each)) return error(ErrorKind::Usage, "{} is only with --jobs-kubeconfig", each);
+    if (line.has(each))
+      return error(ErrorKind::Usage, "{} is only with --jobs-kubeconfig", each)
+          .with_hint("name the cluster of the Jobs by --jobs-kubeconfig FILE, or leave this flag out");
   constexpr std::string_view kGettingReady = "while getting ready to test packages";
   // Versions would fail for what isn't their fault.
   MIST_TRY_VOID(catalog::check_ready(testing->dependencies_).in(kGettingReady));
@@ -172,7 +193,8 @@ Status Testing::choose_cluster(const CommandLine& line, Machine& machine, const 
   };
   if (line.has("--cluster-command")) {
     if (line.has("--kubeconfig") || line.has("--context"))
-      return error(ErrorKind::Usage, "--cluster-command and --kubeconfig name two clusters");
+      return error(ErrorKind::Usage, "--cluster-command and --kubeconfig name two clusters")
+          .with_hint("keep the one on which packages are to be tested, and leave the other out");
     const catalog::TestClusterDependencies clusters{.files = machine.files,
                                                     .programs = machine.processes,
                                                     .directory = place.directory.cache() / "clusters"};
@@ -195,10 +217,12 @@ Status Testing::choose_cluster(const CommandLine& line, Machine& machine, const 
 }
 
 Status Testing::choose_jobs(const CommandLine& line, Machine& machine, const CatalogData& data) {
-  for (const std::string_view each : {"--kubeconfig", "--jobs-image", "--url"})
-    if (!line.has(each)) return error(ErrorKind::Usage, "--jobs-kubeconfig needs {}", each);
-  for (const std::string_view each : {"--cluster-command", "--isolation"})
-    if (line.has(each)) return error(ErrorKind::Usage, "{} is not with --jobs-kubeconfig", each);
+  for (const auto& [flag, hint] : kNeededByJobs)
+    if (!line.has(flag))
+      return error(ErrorKind::Usage, "--jobs-kubeconfig needs {}", flag).with_hint(std::string(hint));
+  for (const auto& [flag, hint] : kNotWithJobs)
+    if (line.has(flag))
+      return error(ErrorKind::Usage, "{} is not with --jobs-kubeconfig", flag).with_hint(std::string(hint));
   const auto absolute = [&](std::string_view flag) {
     return std::filesystem::absolute(line.text(flag)).lexically_normal().string();
   };

@@ -106,13 +106,17 @@ class Kubelet:
         for name, value in secret["data"].items():
             (home / "secret").mkdir(parents=True, exist_ok=True)
             (home / "secret" / name).write_bytes(base64.b64decode(value))
-        command = [word.replace(SECRET, str(home / "secret")).replace(WORK, str(home / "work")) for word in spec["containers"][0]["command"]]
-        equal(command[0], "mistletoe-catalog")
+        equal(spec["containers"][0]["command"][0], "mistletoe-catalog")
         self.write_status(pod, "Running", None)
         with (home / "log").open("wb") as log:
-            self.running[uid] = subprocess.Popen([self.cluster.catalog.program, *command[1:]], env=self.t.environment() | {"HOME": str(home)},
-                                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.running[uid] = self.begin(home, spec["containers"][0]["command"], log)
         self.most = max(self.most, len(self.running))
+
+    def begin(self, home, command, log):
+        """The process of a Pod, whose files are in `home`."""
+        here = [word.replace(SECRET, str(home / "secret")).replace(WORK, str(home / "work")) for word in command[1:]]
+        return subprocess.Popen([self.cluster.catalog.program, *here], env=self.t.environment() | {"HOME": str(home)},
+                                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def write_status(self, pod, phase, terminated, **more):
         containers = [{"name": "test", "image": "i", "imageID": "", "ready": False, "restartCount": 0,
@@ -133,11 +137,11 @@ class Kubelet:
                          for path in [*sorted(self.t.dir.glob("catalog-*.log")), *sorted(self.t.dir.glob("pod-*/log"))])
 
 
-def begin(t, *flags):
+def begin(t, *flags, kubelet=Kubelet):
     catalog = Catalog(t)
     catalog.serve("--poll-interval", "1h")
     cluster = JobsCluster(t, catalog)
-    return catalog, cluster, Kubelet(t, cluster), cluster.worker(*flags)
+    return catalog, cluster, kubelet(t, cluster), cluster.worker(*flags)
 
 
 def wait_passed(catalog, kubelet, name, attempt):
@@ -232,14 +236,16 @@ def a_catalogs_job_that_is_deleted_or_fails_gives_its_test_back(t):
 def a_catalogs_jobs_need_what_they_say(t):
     catalog = Catalog(t)
     jobs = ["worker", "--jobs-kubeconfig", t.kubeconfig]
-    contains(catalog.command(*jobs, code=2), "--jobs-kubeconfig needs --kubeconfig")
-    contains(catalog.command(*jobs, "--kubeconfig", t.kubeconfig, code=2), "--jobs-kubeconfig needs --jobs-image")
+    contains(catalog.command(*jobs, code=2), "--jobs-kubeconfig needs --kubeconfig", "try: add --kubeconfig FILE")
+    contains(catalog.command(*jobs, "--kubeconfig", t.kubeconfig, code=2), "--jobs-kubeconfig needs --jobs-image", "tools/image.sh catalog")
     jobs += ["--kubeconfig", t.kubeconfig, "--jobs-image", "i"]
-    contains(catalog.command(*jobs, code=2), "--jobs-kubeconfig needs --url")
+    contains(catalog.command(*jobs, code=2), "--jobs-kubeconfig needs --url", "try: add --url URL")
     jobs += ["--url", "http://127.0.0.1:1"]
-    contains(catalog.command(*jobs, "--isolation", "none", code=2), "--isolation is not with --jobs-kubeconfig")
-    contains(catalog.command(*jobs, "--workers", "2", code=2), "--workers is not with --jobs-kubeconfig")
-    contains(catalog.command("worker", "--kubeconfig", t.kubeconfig, "--jobs-image", "i", code=2), "only with --jobs-kubeconfig")
+    contains(catalog.command(*jobs, "--isolation", "none", code=2), "--isolation is not with --jobs-kubeconfig", "try: leave it out")
+    contains(catalog.command(*jobs, "--workers", "2", code=2), "--workers is not with --jobs-kubeconfig", "try: leave it out: --jobs-at-once")
+    own = ["worker", "--kubeconfig", t.kubeconfig]
+    contains(catalog.command(*own, "--jobs-image", "i", code=2), "only with --jobs-kubeconfig", "try: name the cluster of the Jobs")
+    contains(catalog.command(*own, "--jobs-at-once", "2", code=2), "only with --jobs-kubeconfig", "--workers N")
     # A Pod whose catalog doesn't know its token.
     secret = t.dir / "secret"
     secret.mkdir()

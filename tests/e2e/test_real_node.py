@@ -149,7 +149,7 @@ def operator_image(t):
     engines.mkdir(parents=True)
     shutil.copy(build / "share/mistletoe/engines/nickel.wasm", engines)
     subprocess.run([prefix / "bin/mistctl", "engines", "compile", "nickel", "--installed"], check=True, capture_output=True)
-    made = subprocess.run([ROOT / "tools/operator-image.sh", "--prefix", prefix, "--name", "mistletoe-operator:e2e", archive],
+    made = subprocess.run([ROOT / "tools/image.sh", "operator", "--prefix", prefix, "--name", "mistletoe-operator:e2e", archive],
                           capture_output=True, text=True)
     check(made.returncode == 0, made.stderr)
     t.note(made.stderr.strip().splitlines()[-1].split(", archive")[0])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the image of mistletoe-operator; operator-image.sh says more. The parts that unpack Debian packages are those of
+"""Makes the container image of one of our servers; image.sh says more. The parts that unpack Debian packages are those of
 devcluster's images."""
 import argparse
+import dataclasses
 import fcntl
 import gzip
 import hashlib
@@ -19,9 +20,24 @@ import images  # noqa: E402
 # The programs need the C library and trusted certificates; git reads registries. The Perl of git is for its other commands.
 PACKAGES = ["base-files", "ca-certificates", "git", "libc6", "netbase"]
 WITHOUT = ["liberror-perl", "openssl", "perl"]
-PROGRAMS = ["mistctl", "mistletoe-operator"]
-USER = 65532  # as other images without a shell have it; the package mistletoe-operator runs it as this one
+USER = 65532  # as other images without a shell have it; the package mistletoe-operator and the catalog's Jobs run as this one
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
+
+
+@dataclasses.dataclass
+class Image:
+    programs: list  # of the installation; the first one is what the image runs
+    description: str
+    links: dict = dataclasses.field(default_factory=dict)  # other names of programs
+    packages: list = dataclasses.field(default_factory=list)  # of Debian, beside PACKAGES
+
+
+IMAGES = {
+    "operator": Image(["mistletoe-operator", "mistctl"], "Keeps the objects of blueprints, and releases of packages, as they are wanted"),
+    # A worker's sandboxes are bubblewrap's; in the Pod of a Job, which is a sandbox itself, nothing uses it.
+    "catalog": Image(["mistletoe-catalog", "mistctl"], "A catalog of packages, and the workers that test them", links={"kpm": "mistctl"},
+                     packages=["bubblewrap"]),
+}
 
 
 class Layer(images.Layer):
@@ -42,12 +58,12 @@ def bundle(deb):
             found = {member.name: tar.extractfile(member).read() for member in tar
                      if member.isreg() and "/ca-certificates/mozilla/" in member.name and member.name.endswith(".crt")}
     if not found:
-        sys.exit(f"operator-image: {deb} has no certificates")
+        sys.exit(f"image.py: {deb} has no certificates")
     return b"".join(text.rstrip(b"\n") + b"\n" for _, text in sorted(found.items()))
 
 
-def debian_layer(path, work):
-    debs = images.Debian(work, images.read_table()[0]).closure(PACKAGES, WITHOUT)
+def debian_layer(path, work, packages):
+    debs = images.Debian(work, images.read_table()[0]).closure([*PACKAGES, *packages], WITHOUT)
     layer = Layer(path)
     images.usr_links(layer)
     for name, mode in (("tmp", 0o1777), ("root", 0o700), ("run", 0o755), ("proc", 0o755), ("sys", 0o755), ("dev", 0o755)):
@@ -68,10 +84,12 @@ def debian_layer(path, work):
     return layer.close()
 
 
-def program_layer(path, prefix):
+def program_layer(path, prefix, image):
     layer = images.Layer(path)
-    for name in PROGRAMS:
+    for name in sorted(image.programs):
         layer.file(f"usr/local/bin/{name}", (prefix / "bin" / name).read_bytes(), 0o755)
+    for name, program in image.links.items():
+        layer.link(f"usr/local/bin/{name}", program)
     shared = prefix / "share/mistletoe"
     for file in sorted(shared.rglob("*")):
         if file.is_file():
@@ -93,24 +111,27 @@ class Archive(images.Archive):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("image", choices=IMAGES)
     for name in ("prefix", "work", "out"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--name", required=True)
     arguments = parser.parse_args()
+    image = IMAGES[arguments.image]
     work = images.prepared(arguments.work)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     with open(work / "lock", "w") as lock, tempfile.TemporaryDirectory(dir=arguments.out.parent) as temporary:
         fcntl.flock(lock, fcntl.LOCK_EX)
         temporary = pathlib.Path(temporary)
-        layers = [debian_layer(temporary / "debian.tar", work), program_layer(temporary / "programs.tar", arguments.prefix)]
+        layers = [debian_layer(temporary / "debian.tar", work, image.packages),
+                  program_layer(temporary / "programs.tar", arguments.prefix, image)]
         config = {
-            "Entrypoint": ["/usr/local/bin/mistletoe-operator"],
+            "Entrypoint": [f"/usr/local/bin/{image.programs[0]}"],
             "Env": ["PATH=/usr/local/bin:/usr/bin"],
             "User": f"{USER}:{USER}",
             "ExposedPorts": {"8080/tcp": {}},
-            "Labels": {"org.opencontainers.image.title": "mistletoe-operator",
-                       "org.opencontainers.image.description": "Keeps the objects of blueprints, and releases of packages, as they are wanted",
+            "Labels": {"org.opencontainers.image.title": image.programs[0],
+                       "org.opencontainers.image.description": image.description,
                        "org.opencontainers.image.version": arguments.version},
         }
         made = temporary / "image.tar"
