@@ -88,6 +88,7 @@ class Planner {
   Status give_up(const Dependency& dependency, Error why) {
     if (why.kind == ErrorKind::NotFound) {
       plan_.unavailable.push_back(dependency);
+      if (why.detail<BrokenKube>() != nullptr) plan_.broken.push_back(std::move(why));
       return {};
     }
     if (why.kind != ErrorKind::Conflict) return why;

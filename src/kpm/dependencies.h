@@ -29,10 +29,12 @@ std::vector<Dependency> unsatisfied(const K3& k3, std::span<const Installed> ins
 struct InstallPlan {
   std::vector<std::string> missing;     ///< names of what is to be installed, what others need first
   std::vector<Dependency> unavailable;  ///< no archive has it in that range, or another version is installed
+  /// Of those that are unavailable because their Kube can't be read: which it is, and where its fault is.
+  std::vector<Error> broken = {};
 };
 
-/// The Kube of that name which fits all `needs`. NotFound: none. Conflict: several, of which another need may
-/// choose one.
+/// The Kube of that name which fits all `needs`. NotFound: none; with the detail BrokenKube, one that may fit
+/// can't be read. Conflict: several, of which another need may choose one.
 using Find = std::function<Result<K3>(const std::string& name, std::span<const Dependency> needs)>;
 
 /// Plans the installation of all that `root` needs, and of what that needs. A Kube that several need is found

@@ -119,6 +119,20 @@ TEST(Dependencies, AnyOtherFailureEndsThePlan) {
   EXPECT_EQ(asked, 1);
 }
 
+TEST(Dependencies, ABrokenOneIsUnavailableAndSaysWhy) {
+  const auto plan =
+      plan_dependencies(kube("a", "1.0.0", {{"b", "*"}, {"c", "*"}}), {},
+                        [&](const std::string& name, std::span<const Dependency>) -> Result<K3> {
+                          if (name == "c") return error(ErrorKind::NotFound, "none");
+                          return error(ErrorKind::NotFound, "b is broken")
+                              .with_detail(BrokenKube{.archive = "ours", .name = "b", .version = {}});
+                        });
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->unavailable.size(), 2U);
+  ASSERT_EQ(plan->broken.size(), 1U);
+  EXPECT_EQ(plan->broken[0].message, "b is broken");
+}
+
 TEST(Dependencies, AnotherInstalledVersionIsNotInstalledTwice) {
   const auto plan = plan_dependencies(kube("a", "1.0.0", {{"b", "^2"}}),
                                       std::vector<Installed>{{"b", "1.0.0"}}, archive({kube("b", "2.0.0")}));

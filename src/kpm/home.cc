@@ -215,6 +215,34 @@ std::vector<const Listed*> of_named_archives(const Catalog& catalog, const std::
   return named.empty() ? found : named;
 }
 
+// About a Kube whose K3.yaml can't be read.
+Error broken_kube(ErrorKind kind, const BrokenKube& which, const Error& problem) {
+  const std::string kube =
+      fmt::format("{}{}{}", which.name, which.version.empty() ? "" : ":", escape_controls(which.version));
+  Error failure =
+      error(kind, "{} of the archive {} is broken: its {} can't be read", kube, which.archive, kMetadataFile)
+          .with_because(problem.detail<K3Faults>() != nullptr ? problem.because : problem.to_line())
+          .with_hint("tell its author; once it is repaired, kpm update reads it again")
+          .with_detail(which);
+  failure.where = problem.where;
+  return failure;
+}
+
+// One that may be what `needs` ask for; a version that its place doesn't say may be any.
+std::optional<Error> broken_dependency(const Catalog& catalog, const std::string& name,
+                                       std::span<const Dependency> needs) {
+  for (const Error& problem : catalog.problems) {
+    const auto* const which = problem.detail<BrokenKube>();
+    if (which == nullptr || which->name != name) continue;
+    const auto version = encoding::SemVer::parse(which->version);
+    if (version.ok() &&
+        !std::ranges::all_of(needs, [&](const Dependency& need) { return fits(need, *version); }))
+      continue;
+    return broken_kube(ErrorKind::NotFound, *which, problem);
+  }
+  return std::nullopt;
+}
+
 // The Kube that is wanted is there, but its K3.yaml can't be read. nullopt: no archive has such a one. With
 // `others` there are versions that can be read, so only one that is in the way of `wanted.version` counts.
 std::optional<Error> broken(const Catalog& catalog, const Wanted& wanted, bool others) {
@@ -224,15 +252,7 @@ std::optional<Error> broken(const Catalog& catalog, const Wanted& wanted, bool o
     if (!wanted.archive.empty() && which->archive != wanted.archive) continue;
     const bool may_be_another = which->version.empty() ? others : which->version != wanted.version;
     if (!wanted.version.empty() && may_be_another) continue;
-    const std::string kube = fmt::format("{}{}{}", which->name, which->version.empty() ? "" : ":",
-                                         escape_controls(which->version));
-    Error failure =
-        error(ErrorKind::Invalid, "{} of the archive {} is broken: its {} can't be read", kube,
-              which->archive, kMetadataFile)
-            .with_because(problem.detail<K3Faults>() != nullptr ? problem.because : problem.to_line())
-            .with_hint("tell its author; once it is repaired, kpm update reads it again");
-    failure.where = problem.where;
-    return failure;
+    return broken_kube(ErrorKind::Invalid, *which, problem);
   }
   return std::nullopt;
 }
@@ -509,7 +529,10 @@ Result<Listed> Home::choose_for(const Catalog& catalog, const std::string& name,
     const auto is_fit = [&](const Dependency& need) { return fits(need, each.k3.version); };
     if (each.k3.name == name && !each.yanked && std::ranges::all_of(needs, is_fit)) fitting.push_back(&each);
   }
-  if (fitting.empty()) return error(ErrorKind::NotFound, "no archive has a fitting version of {}", name);
+  if (fitting.empty()) {
+    if (auto failure = broken_dependency(catalog, name, needs)) return *std::move(failure);
+    return error(ErrorKind::NotFound, "no archive has a fitting version of {}", name);
+  }
   const std::vector<const Listed*> found = of_named_archives(catalog, fitting, needs);
   const Listed* chosen = found.front();
   for (const Listed* const each : found) {

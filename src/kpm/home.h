@@ -118,9 +118,10 @@ class Home {
   static Result<Listed> choose(const Catalog& catalog, std::string_view wanted);
 
   /// The Kube that fits all `needs`, which are of that name: the newest release, as above. Where several
-  /// archives have one, that of which a need names the address (its repo). NotFound; Conflict when several
-  /// are left; Invalid when an archive that a need names couldn't be read: what another one has under that
-  /// name may be something else.
+  /// archives have one, that of which a need names the address (its repo). NotFound, with the detail
+  /// BrokenKube where the K3.yaml of one that may fit can't be read; Conflict when several are left; Invalid
+  /// when an archive that a need names couldn't be read: what another one has under that name may be
+  /// something else.
   static Result<Listed> choose_for(const Catalog& catalog, const std::string& name,
                                    std::span<const Dependency> needs);
 

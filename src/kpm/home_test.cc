@@ -103,6 +103,29 @@ TEST(ChooseFor, TakesTheNewestVersionThatFitsAllRanges) {
             "central/nginx-2.2.0-beta3");
 }
 
+TEST(ChooseFor, SaysThatTheOnlyVersionThatFitsIsBroken) {
+  const auto problem = [](const std::string& version) {
+    Error made = error(ErrorKind::Invalid, "unknown member hom")
+                     .with_detail(BrokenKube{.archive = "central", .name = "nginx", .version = version});
+    made.where = SourceLocation{
+        .file = "central/packages/nginx/K3.yaml", .line = 3, .column = 0, .excerpt = {}, .package = {}};
+    return made;
+  };
+  Catalog catalog{.kubes = {listed("nginx", "1.0.0")}, .problems = {problem("2.1.0")}};
+  const Error broken = Home::choose_for(catalog, "nginx", needs({{"^2", ""}})).error();
+  EXPECT_EQ(broken.kind, ErrorKind::NotFound) << "a dependency that can't be had, as others";
+  EXPECT_NE(broken.detail<BrokenKube>(), nullptr);
+  EXPECT_EQ(broken.message, "nginx:2.1.0 of the archive central is broken: its K3.yaml can't be read");
+  EXPECT_THAT(broken.because, HasSubstr("central/packages/nginx/K3.yaml:3: unknown member hom"));
+  EXPECT_THAT(broken.hint, HasSubstr("kpm update"));
+  EXPECT_EQ(chosen_for(catalog, needs({{"^1", ""}})), "central/nginx-1.0.0") << "the broken one isn't needed";
+  EXPECT_EQ(Home::choose_for(catalog, "nginx", needs({{"^3", ""}})).error().detail<BrokenKube>(), nullptr)
+      << "it wouldn't fit";
+  catalog.problems = {problem("")};
+  EXPECT_NE(Home::choose_for(catalog, "nginx", needs({{"^3", ""}})).error().detail<BrokenKube>(), nullptr)
+      << "nobody knows its version";
+}
+
 TEST(ChooseFor, TakesTheArchiveThatTheDependencyNames) {
   Catalog catalog{.kubes = {listed("nginx", "1.0.0"), listed("nginx", "1.2.0")},
                   .problems = {},

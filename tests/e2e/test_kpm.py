@@ -210,6 +210,27 @@ def kpm_warns_of_dependencies(t):
     equal(t.owned("needs"), {"ConfigMap/needs"})
 
 
+@test
+def kpm_says_that_a_dependency_is_broken(t):
+    repository = t.dir / "kubes"
+    name = f"broken-{t.ns}"
+    t.file(repository / f"packages/{name}/K3.yaml", f"name: {name}\nversion: 1.0.0\nhom: example.com\n")
+    t.file(repository / f"packages/{name}/manifests/a.json", "{}")
+    git(repository, "init", "-q")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "one")
+    t.run("kpm", "archive-add", "ours", str(repository))
+    t.run("kpm", "update")
+    copy = t.dir / ".kpm/needs"
+    t.file(copy / "K3.yaml", f"name: needs\nversion: 1.0.0\ndependencies:\n  - name: {name}\n    version: ^1\n")
+    t.file(copy / "manifests/a.json", '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "needs"}}')
+    refused = t.refused("kpm", "install", "needs", "--with-dependencies", says=["a dependency is broken", "--force"])
+    contains(refused.err, f"!!-> {name} of the archive ours is broken", f"packages/{name}/K3.yaml:3")
+    check("--with-dependencies installs" not in refused.err, refused.err)
+    equal(t.owned("needs"), set(), "refused, and written all the same")
+    t.run("kpm", "install", "needs", "--with-dependencies", "--force")
+
+
 def at_terminal(t, *arguments, program="mistctl", **environment):
     """A command at a terminal that is wide enough for each line."""
     path = str(pathlib.Path(t.mistctl).with_name(program))

@@ -82,6 +82,13 @@ std::vector<kpm::Unreadable> in_question(const kpm::InstallPlan& plan,
   return unreadable;
 }
 
+// Names the broken Kube, and the place of each fault.
+std::string broken_words(const Error& broken) {
+  std::string faults = broken.because;
+  std::ranges::replace(faults, '\n', ' ');
+  return fmt::format("{}: {}", broken.message, faults);
+}
+
 Status ask_to_go_on(const Invocation& invocation, Machine& machine, const kpm::InstallPlan& plan,
                     const std::vector<kpm::Unreadable>& all_unreadable) {
   const std::vector<kpm::Unreadable> unreadable = in_question(plan, all_unreadable);
@@ -93,6 +100,7 @@ Status ask_to_go_on(const Invocation& invocation, Machine& machine, const kpm::I
   for (const kpm::Dependency& each : plan.unavailable)
     tell_caution(machine, fmt::format("WARNING: Dependency {} ({}) does not seem to be satisfied.", each.name,
                                       each.range.text()));
+  for (const Error& each : plan.broken) tell_caution(machine, broken_words(each));
   if (!plan.unavailable.empty()) tell_caution(machine, "This package may not function correctly.");
   if (may_be_there)
     tell_caution(machine,
@@ -102,6 +110,11 @@ Status ask_to_go_on(const Invocation& invocation, Machine& machine, const kpm::I
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency may be installed already and nobody can be asked")
         .with_hint("--force installs it all the same");
+  if (!can_ask(machine) && !plan.broken.empty())
+    return error(ErrorKind::Forbidden,
+                 "nothing was changed, because a dependency is broken and nobody can be asked")
+        .with_because(broken_words(plan.broken.front()))
+        .with_hint(plan.broken.front().hint + "; --force goes on without it");
   if (!can_ask(machine))
     return error(ErrorKind::Forbidden,
                  "nothing was changed, because a dependency is missing and nobody can be asked")
