@@ -5,6 +5,7 @@
 #include "crypto/digest.h"
 #include "encoding/gzip.h"
 #include "encoding/json.h"
+#include "registry/index_shards.h"
 #include "search/entry.h"
 
 namespace mist::catalog {
@@ -16,6 +17,24 @@ using encoding::Value;
 constexpr int kRest = 9;
 // Of a file (docs/formats/index.md).
 constexpr std::uint64_t kMostSearchIndex = std::uint64_t{64} << 20;
+
+Status add_shards(IndexText& text, const IndexText* before) {
+  registry::ShardList list{.digest = crypto::sha256(text.plain).str(), .shards = {}};
+  for (std::string& plain : registry::index_shards(text.plain)) {
+    std::string digest = crypto::sha256(plain).str();
+    std::shared_ptr<const IndexShard>& shard = text.shard_of[digest];
+    if (before != nullptr && shard == nullptr)
+      if (const auto known = before->shard_of.find(digest); known != before->shard_of.end())
+        shard = known->second;
+    if (shard == nullptr) {
+      MIST_TRY(std::string packed, encoding::gzip(plain));
+      shard = std::make_shared<const IndexShard>(IndexShard{std::move(plain), std::move(packed)});
+    }
+    list.shards.push_back(std::move(digest));
+  }
+  text.shards = list.to_text();
+  return {};
+}
 
 }  // namespace
 
@@ -30,9 +49,10 @@ Result<std::shared_ptr<const IndexText>> IndexTexts::now() {
     made_one_.wait(lock);
   }
   is_making_ = true;
+  const std::shared_ptr<const IndexText> before = made_;
   lock.unlock();
   const SteadyTime began = clock_.steady_now();
-  Result<std::shared_ptr<const IndexText>> made = make();
+  Result<std::shared_ptr<const IndexText>> made = make(before.get());
   const SteadyTime ended = clock_.steady_now();
   lock.lock();
   is_making_ = false;
@@ -44,13 +64,14 @@ Result<std::shared_ptr<const IndexText>> IndexTexts::now() {
   return made;
 }
 
-Result<std::shared_ptr<const IndexText>> IndexTexts::make() const {
+Result<std::shared_ptr<const IndexText>> IndexTexts::make(const IndexText* before) const {
   MIST_TRY(auto written, write_(store_));
   auto text = std::make_shared<IndexText>();
   text->revision = written.first;
   text->plain = std::move(written.second);
   text->etag = fmt::format("\"{}\"", crypto::sha256(text->plain).hex().substr(0, 24));
   MIST_TRY(text->packed, encoding::gzip(text->plain));
+  if (sharded_ == Sharded::Yes) MIST_TRY_VOID(add_shards(*text, before));
   return std::shared_ptr<const IndexText>(std::move(text));
 }
 

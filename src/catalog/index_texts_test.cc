@@ -10,6 +10,9 @@
 #include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
 #include "catalog/sql_store.h"
+#include "crypto/digest.h"
+#include "encoding/gzip.h"
+#include "registry/index_shards.h"
 #include "testing/fake_clock.h"
 #include "testing/temp_dir.h"
 
@@ -95,6 +98,34 @@ TEST_F(IndexTextsTest, WhatTakesLongIsNotMadeAllTheTime) {
   int asked = 1;
   while (asked < 100 && text().find("1.1.0") == std::string::npos) ++asked;
   EXPECT_EQ(asked, 8) << "it rests nine times as long as it took; one look was before these";
+}
+
+TEST_F(IndexTextsTest, ShardsThatDidNotChangeAreKept) {
+  IndexTexts texts(*store_, clock_, index_for_search, Sharded::Yes);
+  const auto before = *texts.now();
+  const auto list = registry::ShardList::parse(before->shards);
+  ASSERT_TRUE(list.ok()) << list.error().to_line();
+  EXPECT_EQ(list->digest, crypto::sha256(before->plain).str());
+  std::vector<std::string> parts;
+  for (const std::string& each : list->shards) {
+    parts.push_back(before->shard_of.at(each)->plain);
+    EXPECT_EQ(crypto::sha256(parts.back()).str(), each);
+    EXPECT_EQ(*encoding::gunzip(before->shard_of.at(each)->packed, 1 << 20), parts.back());
+  }
+  EXPECT_EQ(*registry::joined_index(parts), before->plain);
+  publish("1.1.0");
+  const auto after = *texts.now();
+  const auto changed = registry::ShardList::parse(after->shards);
+  ASSERT_TRUE(changed.ok());
+  int fresh = 0;
+  for (std::size_t i = 0; i < registry::kIndexShards; ++i)
+    if (changed->shards[i] != list->shards[i])
+      ++fresh;
+    else
+      EXPECT_EQ(after->shard_of.at(changed->shards[i]), before->shard_of.at(list->shards[i]))
+          << "is packed once";
+  EXPECT_EQ(fresh, 1);
+  EXPECT_TRUE((*texts_->now())->shards.empty()) << "only the index for search has them";
 }
 
 TEST_F(IndexTextsTest, ADatabaseThatWentBackInTimeIsBelieved) {

@@ -104,7 +104,7 @@ Site::Site(Dependencies dependencies, SiteOptions options)
                       .registration = options_.registration,
                       .writes_per_minute = options_.writes_per_minute}),
       index_(dependencies_.store, dependencies_.clock, index_for_kpm),
-      search_index_(dependencies_.store, dependencies_.clock, index_for_search),
+      search_index_(dependencies_.store, dependencies_.clock, index_for_search, Sharded::Yes),
       openapi_(encoding::to_json(openapi_document(options_.url), encoding::JsonStyle::Pretty) + "\n"),
       reads_(dependencies_.clock, options_.reads_per_second, options_.reads_per_second * 5),
       writes_(dependencies_.clock, options_.writes_per_minute / 60,

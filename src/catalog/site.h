@@ -102,6 +102,9 @@ class Site {
   static Result<Search> search_asked(const Call& call);
   // In gzip for clients that take it; condense() makes a 304 of it.
   static Reply text_of(IndexTexts& texts, std::string_view type, const Call& call);
+  Reply index_shard_list(const Call& call);
+  // NotFound: the index has no such shard now.
+  Reply index_shard(const std::string& digest, const Call& call);
   Reply search(const Call& call);
   Reply versions(const Call& call);
   Reply version(const Call& call);

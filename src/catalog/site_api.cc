@@ -262,6 +262,33 @@ Site::Reply Site::text_of(IndexTexts& texts, std::string_view type, const Call& 
   return answer;
 }
 
+// With the ETag of the whole index, so that whoever has that is told that nothing has changed.
+Site::Reply Site::index_shard_list(const Call& call) {
+  MIST_TRY(const std::shared_ptr<const IndexText> text, search_index_.now());
+  const bool packed = takes_gzip(call.request);
+  return WebAnswer{
+      .content_type = "application/json",
+      .body = text->shards,
+      .headers = {{"ETag", packed ? etag_of_packed(text->etag) : text->etag}, {"Vary", "Accept-Encoding"}}};
+}
+
+Site::Reply Site::index_shard(const std::string& digest, const Call& call) {
+  MIST_TRY(const std::shared_ptr<const IndexText> text, search_index_.now());
+  const auto found = text->shard_of.find(digest);
+  if (found == text->shard_of.end())
+    return error(ErrorKind::NotFound, "the index has no shard {} now", escape_controls(digest));
+  const std::shared_ptr<const IndexShard> shard = found->second;
+  const bool packed = takes_gzip(call.request);
+  WebAnswer answer{
+      .content_type = "application/jsonl",
+      .headers = {{"Cache-Control", std::string(kForEver)}, {"Vary", "Accept-Encoding"}},
+      .shared = std::shared_ptr<const std::string>(shard, packed ? &shard->packed : &shard->plain)};
+  const std::string etag = fmt::format("\"{}\"", digest);
+  answer.headers.push_back({"ETag", packed ? etag_of_packed(etag) : etag});
+  if (packed) answer.headers.push_back({"Content-Encoding", "gzip"});
+  return answer;
+}
+
 Site::Reply Site::search(const Call& call) {
   MIST_TRY(const Page page, page_asked(call));
   MIST_TRY(const Search search, search_asked(call));

@@ -12,6 +12,7 @@
 #include "catalog/web_answers.h"
 #include "encoding/semver.h"
 #include "http/url.h"
+#include "registry/index_shards.h"
 #include "search/entry.h"
 
 namespace mist::catalog {
@@ -138,6 +139,9 @@ Site::Reply Site::page_of(const std::vector<std::string>& parts, Call& call) {
     answer.headers.push_back({"Content-Security-Policy", preview_worker_policy()});
     return answer;
   }
+  if (call.request.path == registry::kIndexShardsPath) return index_shard_list(call);
+  if (parts.size() == 3 && call.request.path.starts_with(registry::kIndexShardPath))
+    return index_shard(parts[2], call);
   if (parts.size() != 1) return error(ErrorKind::NotFound, "there is nothing at this address");
   if (first == "search") {
     MIST_TRY(const Search search, search_asked(call));

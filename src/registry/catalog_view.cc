@@ -11,6 +11,7 @@
 #include "http/url.h"
 #include "oci/reference.h"
 #include "oci/tags.h"
+#include "registry/index_shards.h"
 #include "registry/kept_index.h"
 #include "registry/package_blob.h"
 #include "registry/remote_file.h"
@@ -159,8 +160,45 @@ class CatalogView final : public RegistryView {
     return fetched;
   }
 
+  // Fetches the changed parts of the index, when there is one here already: first the list of its shards,
+  // then the new ones. nullopt: it has to be fetched as a whole, for the catalog has no shards, or most have
+  // changed, or it changed while they were read.
+  Result<std::optional<KeptIndex>> fetch_shards(const KeptIndex& kept, const Context& context) {
+    constexpr std::size_t kMostChanged = kIndexShards / 2;
+    constexpr std::uint64_t kMostList = 64 << 10;
+    const auto nothing = [] { return std::optional<KeptIndex>(); };
+    const FileReach reach{.plain = plain_, .repository = url_};
+    MIST_TRY(CheckedFile answer,
+             fetch_changed_file(*transport_, http::join_url(url_, std::string(kIndexShardsPath)),
+                                kept.validators, context, reach, kMostList));
+    if (answer.unchanged) return std::optional(kept);
+    if (!answer.content) return nothing();
+    const Result<ShardList> list = ShardList::parse(*answer.content);
+    if (!list.ok()) return nothing();
+    std::vector<std::string> shards = index_shards(kept.text);
+    std::vector<std::size_t> changed;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+      if (crypto::sha256(shards[i]).str() != list->shards[i]) changed.push_back(i);
+    if (changed.size() > kMostChanged) return nothing();
+    for (const std::size_t i : changed) {
+      const std::string url = http::join_url(url_, fmt::format("{}{}", kIndexShardPath, list->shards[i]));
+      MIST_TRY(CheckedFile shard, fetch_changed_file(*transport_, url, {}, context, reach, kMostIndex));
+      if (!shard.content || crypto::sha256(*shard.content).str() != list->shards[i]) return nothing();
+      shards[i] = *std::move(shard.content);
+    }
+    Result<std::string> whole = joined_index(shards);
+    if (!whole.ok() || crypto::sha256(*whole).str() != list->digest) return nothing();
+    return std::optional(
+        KeptIndex({.etag = std::move(answer.validators.etag), .last_modified = {}}, *std::move(whole)));
+  }
+
   Result<KeptIndex> fetch_quietly(const Context& context, const Accept& accept) {
     std::optional<KeptIndex> kept = kept_index();
+    if (kept && !kept->validators.etag.empty()) {
+      MIST_TRY(std::optional<KeptIndex> fetched, fetch_shards(*kept, context));
+      if (fetched && fetched->state == kept->state) return *std::move(kept);
+      if (fetched) return take(*std::move(fetched), context, accept);
+    }
     const std::string url = http::join_url(url_, fmt::format("/{}", kIndexFile));
     const FileValidators known = kept ? kept->validators : FileValidators();
     MIST_TRY(CheckedFile file, fetch_changed_file(*transport_, url, known, context,
@@ -171,6 +209,10 @@ class CatalogView final : public RegistryView {
           .with_hint("check the address: it is that of a mistletoe-catalog, as its pages name it");
     KeptIndex fetched({.etag = std::move(file.validators.etag), .last_modified = {}},
                       *std::move(file.content));
+    return take(std::move(fetched), context, accept);
+  }
+
+  Result<KeptIndex> take(KeptIndex fetched, const Context& context, const Accept& accept) {
     MIST_TRY_VOID(accept(State(*this, PackageIndex(entries_in(fetched.text)), context)));
     MIST_TRY_VOID(keep_index(files_, directory_, fetched));
     return fetched;

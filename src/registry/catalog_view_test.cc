@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "encoding/json.h"
 #include "http/url.h"
+#include "registry/index_shards.h"
 #include "registry/package_blob.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
@@ -91,6 +92,22 @@ class CatalogRegistry : public ::testing::Test {
       response.headers.push_back({"ETag", etag});
       return response;
     }
+    if (has_shards && path == kIndexShardsPath) {
+      std::string etag = fmt::format("\"{}\"", crypto::sha256(index()).hex());
+      if (http::find_header(request.headers, "If-None-Match") == etag)
+        return {.status = 304, .headers = {}, .body = {}};
+      ShardList list{.digest = crypto::sha256(index()).str(), .shards = {}};
+      for (const std::string& each : index_shards(index())) list.shards.push_back(crypto::sha256(each).str());
+      response.body = list.to_text();
+      response.headers.push_back({"ETag", std::move(etag)});
+      return response;
+    }
+    if (has_shards && path.starts_with(kIndexShardPath)) {
+      for (const std::string& each : index_shards(index()))
+        if (path.ends_with(crypto::sha256(each).str())) response.body = forged ? each + "\n" : each;
+      if (response.body.empty()) response.status = 404;
+      return response;
+    }
     if (path == "/api/v1/packages/etcd") {
       Value items{Value::Array{}};
       for (const Version& each : versions) items.push_back(shown(each));
@@ -149,6 +166,7 @@ class CatalogRegistry : public ::testing::Test {
   std::map<std::string, std::string> blobs;
   std::string hidden;
   bool away = false;
+  bool has_shards = false, forged = false;
   std::unique_ptr<Registries> registries;
 };
 
@@ -181,13 +199,44 @@ TEST_F(CatalogRegistry, AnIndexThatDidNotChangeIsNotSentAgain) {
   const auto again = open().update("community", Context(), ChangedVersions::Refuse);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->before, again->after);
-  EXPECT_THAT(asked_since(before), ElementsAre("/mistletoe-index.jsonl"));
+  EXPECT_THAT(asked_since(before), ElementsAre("/mistletoe-index/v1", "/mistletoe-index.jsonl"))
+      << "an older catalog has no shards";
   EXPECT_FALSE(http::find_header(web.requests().back().headers, "If-None-Match").empty());
   publish("1.3.0", "three");
   const auto newer = open().update("community", Context(), ChangedVersions::Refuse);
   ASSERT_TRUE(newer.ok());
   EXPECT_NE(newer->before, newer->after);
   EXPECT_EQ(newer->versions, 3U);
+}
+
+TEST_F(CatalogRegistry, OnlyWhatChangedOfAnIndexIsFetched) {
+  has_shards = true;
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  std::size_t first = web.requests().size();
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  EXPECT_THAT(asked_since(first), ElementsAre("/mistletoe-index/v1")) << "nothing has changed";
+  publish("1.3.0", "three");
+  first = web.requests().size();
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  EXPECT_THAT(asked_since(first),
+              ElementsAre("/mistletoe-index/v1", ::testing::StartsWith("/mistletoe-index/shards/sha256:")));
+  EXPECT_EQ(fetch("community/etcd:1.3.0"), "community/etcd:1.3.0 three");
+  first = web.requests().size();
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  EXPECT_THAT(asked_since(first), ElementsAre("/mistletoe-index/v1")) << "its ETag was kept";
+}
+
+TEST_F(CatalogRegistry, AnIndexWhoseShardsDontFitIsFetchedAsAWhole) {
+  has_shards = forged = true;
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  publish("1.3.0", "three");
+  const std::size_t first = web.requests().size();
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  EXPECT_EQ(asked_since(first).back(), "/mistletoe-index.jsonl");
+  EXPECT_EQ(asked_since(first).size(), 3U);
+  EXPECT_EQ(fetch("community/etcd:1.3.0"), "community/etcd:1.3.0 three");
 }
 
 TEST_F(CatalogRegistry, ADamagedIndexIsFetchedAgain) {

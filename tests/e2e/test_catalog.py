@@ -561,7 +561,7 @@ def search_finds_what_a_catalog_has_and_installs_it_by_that_name(t):
     # Nothing is asked again while nothing changes, and what is new comes with --refresh.
     log = t.run("search", "etcd", "--refresh", "-v").err
     equal(len(re.findall(r"GET http://127", log)), 1, log)
-    contains(log, "/mistletoe-index.jsonl 304")
+    contains(log, "/mistletoe-index/v1 304")
     check("GET http" not in t.run("search", "etcd", "-v").err, "a search asks nobody")
     repository.kube("1.1.0", config_map("settings"), description="One Etcd, alone")
     repository.tag("v1.1.0")
