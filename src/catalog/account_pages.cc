@@ -187,15 +187,16 @@ Markup sessions_section(const FormState& form, const AccountView& view) {
   Markup rows;
   for (const Session& each : view.sessions)
     rows += markup(
-        "<tr><th scope=\"row\">{}{}</th><td>{}</td><td class=\"unbroken\">{}</td><td "
-        "class=\"unbroken\">{}</td></tr>\n",
+        "<tr><th scope=\"row\">{}{}</th><td data-label=\"Address\">{}</td><td class=\"unbroken\" "
+        "data-label=\"Since\">{}</td><td class=\"unbroken\" data-label=\"Last used\">{}</td></tr>\n",
         each.agent.empty() ? "Unknown" : each.agent.substr(0, kShownAgent),
         each.id == view.session ? markup(" <span class=\"state passed\">this one</span>") : Markup(),
         each.peer, format_time(each.began), format_time(each.used));
   return markup(
       "<h2 id=\"sessions\">Sessions</h2>\n{}{}{}",
       wide("sessions",
-           markup("<table><thead><tr><th scope=\"col\">Browser</th><th scope=\"col\">Address</th><th "
+           markup("<table class=\"stacked cards\"><thead><tr><th scope=\"col\">Browser</th><th "
+                  "scope=\"col\">Address</th><th "
                   "scope=\"col\">Since</th><th scope=\"col\">Last used</th></tr></thead>\n<tbody>{}</tbody>"
                   "</table>",
                   rows)),
@@ -210,15 +211,17 @@ Markup tokens_table(const FormState& form, const std::vector<TokenFacts>& tokens
   Markup rows;
   for (const TokenFacts& each : tokens)
     rows += markup(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"unbroken\">{}</td><td "
-        "class=\"unbroken\">{}</td><td class=\"unbroken\">{}</td><td>{}</td></tr>\n",
+        "<tr><th scope=\"row\">{}</th><td data-label=\"Scopes\">{}</td><td class=\"unbroken\" "
+        "data-label=\"Created\">{}</td><td class=\"unbroken\" data-label=\"Last used\">{}</td><td "
+        "class=\"unbroken\" data-label=\"Expires\">{}</td><td>{}</td></tr>\n",
         each.label.empty() ? "Without a label" : each.label, each.scopes.empty() ? "read" : each.scopes,
         date(each.created), date(each.used), date(each.expires),
         button_form("/account/tokens/revoke", form.token, hidden_field("id", std::to_string(each.id)),
                     "Revoke"));
   return wide(
       "tokens",
-      markup("<table><thead><tr><th scope=\"col\">Label</th><th scope=\"col\">Scopes</th><th "
+      markup("<table class=\"stacked cards\"><thead><tr><th scope=\"col\">Label</th><th "
+             "scope=\"col\">Scopes</th><th "
              "scope=\"col\">Created</th><th scope=\"col\">Last used</th><th scope=\"col\">Expires</th>"
              "<td></td></tr></thead>\n<tbody>{}</tbody></table>",
              rows));

@@ -231,9 +231,9 @@ Result<WebAnswer> AccountSite::answer(const WebRequest& request, const std::stri
   const auto route = std::ranges::find_if(
       routes(), [&](const Route& each) { return each.method == method && each.path == request.path; });
   if (route == routes().end()) {
-    WebAnswer answer = html(
-        message_page({.url = options_.url}, "Not possible here", "This page is reached from another one."),
-        405);
+    WebAnswer answer = html(message_page({.url = options_.url}, "Not possible here",
+                                         "This page is reached from another one.", request.path),
+                            405);
     answer.headers.push_back({"Allow", method == "GET" ? "POST" : "GET"});
     return answer;
   }
@@ -270,9 +270,8 @@ Status AccountSite::check(const Ask& ask, const Route& route) {
 AccountSite::Reply AccountSite::refused(const Ask& ask, const Error& failure) const {
   const int status = status_of(failure);
   if (status >= 500 && (failure.kind != ErrorKind::Retryable || is_storage_fault(failure))) return failure;
-  return html(
-      message_page(ask.frame, status == 404 ? "Not found" : "That didn't work", problem_of(failure) + "."),
-      status);
+  const std::string title = status == 404 ? "Not found" : "That didn't work";
+  return html(message_page(ask.frame, title, problem_of(failure) + ".", ask.request.path), status);
 }
 
 // Signing in

@@ -27,7 +27,8 @@ Markup account_row(const PageFrame& frame, const FormState& form, const AccountD
   const bool is_own = name == frame.account;
   return markup(
       "<tr><th scope=\"row\"><a "
-      "href=\"/admin/audit?who={}\">{}</a>{}</th><td>{}</td><td>{}{}{}</td><td>{}</td>"
+      "href=\"/admin/audit?who={}\">{}</a>{}</th><td data-label=\"Role\">{}</td><td data-label=\"Signs in "
+      "with\">{}{}{}</td><td>{}</td>"
       "</tr>\n",
       http::escape_query(name), name,
       details.disabled ? markup(" <span class=\"state failed\">disabled</span>") : Markup(),
@@ -54,7 +55,8 @@ std::string admin_page(const PageFrame& frame, const FormState& form, const Slic
       "<h1 id=\"accounts\">Accounts</h1>\n<p>Another role ends the sessions of an account; disabling it ends "
       "its sessions and tokens. <a href=\"/admin/audit\">What was changed</a></p>\n{}",
       wide("accounts",
-           markup("<table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Role</th><th "
+           markup("<table class=\"stacked cards\"><thead><tr><th scope=\"col\">Name</th><th "
+                  "scope=\"col\">Role</th><th "
                   "scope=\"col\">Signs in with</th><td></td></tr></thead>\n<tbody>{}</tbody></table>",
                   rows)));
   if (!accounts.next.empty())
@@ -72,13 +74,16 @@ std::string audit_page(const PageFrame& frame, const AuditFilter& filter, const 
       text_field({.name = "subject", .label = "Of", .value = filter.subject, .required = false}));
   Markup rows;
   for (const AuditEntry& each : entries.items)
-    rows += markup("<tr><td class=\"unbroken\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                   format_time(each.when), each.who, each.what, each.subject, each.peer);
+    rows += markup(
+        "<tr><td class=\"unbroken\" data-label=\"Time\">{}</td><td data-label=\"By\">{}</td><td "
+        "data-label=\"What\">{}</td><td data-label=\"Of\">{}</td><td data-label=\"From\">{}</td></tr>\n",
+        format_time(each.when), each.who, each.what, each.subject, each.peer);
   content +=
       rows.empty()
           ? markup("<p>Nothing.</p>\n")
           : wide("changes",
-                 markup("<table><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">By</th><th "
+                 markup("<table class=\"stacked cards\"><thead><tr><th scope=\"col\">Time</th><th "
+                        "scope=\"col\">By</th><th "
                         "scope=\"col\">What</th><th scope=\"col\">Of</th><th scope=\"col\">From</th></tr>"
                         "</thead>\n<tbody>{}</tbody></table>",
                         rows));

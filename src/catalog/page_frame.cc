@@ -61,6 +61,9 @@ td ul { margin: .3rem 0 0; padding-left: 1.2rem; }
   .stacked th, .stacked td { min-width: 0; padding: 0; border: 0; }
   .stacked td:last-child, .stacked .whole { flex: 1 1 100%; }
   .stacked thead { position: absolute; left: -100rem; }
+  .cards th, .cards td, .cards td:last-child { flex: 1 1 100%; }
+  .cards .unbroken { white-space: normal; }
+  .cards [data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
 }
 ul.plain { list-style: none; padding: 0; margin: 0; }
 ul.plain > li { padding: .75rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
@@ -144,6 +147,43 @@ ul.plain .plain-text { color: var(--front); }
 Markup hidden(std::string_view name, std::string_view value) {
   return value.empty() ? Markup()
                        : markup("<input type=\"hidden\" name=\"{}\" value=\"{}\">", name, FormValue{value});
+}
+
+// A search for somebody who asked for `path`: the name of a package, or the words of another address.
+// Empty: the path is of an account, or has no word.
+std::string words_of(std::string_view path) {
+  constexpr std::size_t kLongest = 60;
+  constexpr std::string_view kPackages = "/packages/";
+  for (const std::string_view own :
+       {"/account", "/admin", "/login", "/logout", "/register", "/search", "/assets"})
+    if (path.starts_with(own)) return {};
+  if (path.starts_with(kPackages)) {
+    path.remove_prefix(kPackages.size());
+    path = path.substr(0, path.find('/'));
+  }
+  std::string search;
+  const std::string plain = http::unescape(path);
+  for (const char c : plain.substr(0, kLongest)) {
+    const bool is_of_word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    if (is_of_word)
+      search += c;
+    else if (!search.empty() && search.back() != ' ')
+      search += ' ';
+  }
+  while (search.ends_with(' ')) search.pop_back();
+  return search;
+}
+
+Markup onward_links(const PageFrame& frame, std::string_view path) {
+  const std::string words = words_of(path);
+  return markup(
+      "<ul class=\"onward\" aria-label=\"Where to go from here\">\n<li><a href=\"/\">Start "
+      "page</a></li>\n{}{}</ul>\n",
+      words.empty()
+          ? markup("<li><a href=\"/search\">All packages</a></li>\n")
+          : markup("<li><a href=\"/search?q={}\">Search for {}</a></li>\n", http::escape_query(words), words),
+      frame.account.empty() ? Markup() : markup("<li><a href=\"/account\">Your account</a></li>\n"));
 }
 
 }  // namespace
@@ -231,8 +271,10 @@ const std::string& icon() {
   return svg;
 }
 
-std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words) {
-  return frame_of(frame, title, markup("<h1>{}</h1>\n<p>{}</p>\n", title, words)).text();
+std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words,
+                         std::string_view path) {
+  return frame_of(frame, title, markup("<h1>{}</h1>\n<p>{}</p>\n{}", title, words, onward_links(frame, path)))
+      .text();
 }
 
 }  // namespace mist::catalog

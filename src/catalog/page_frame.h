@@ -31,7 +31,10 @@ Markup search_form(const Search& search, Live live);
 Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& form, const Markup& content,
                 Live live = Live::No);
 Markup frame_of(const PageFrame& frame, std::string_view title, const Markup& content, Live live = Live::No);
-std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words);
+/// A page that only says something, such as that there is nothing at `path`, which somebody asked for. It
+/// links onward: to the start page, to the search with the words of `path`, and to the own account.
+std::string message_page(const PageFrame& frame, const std::string& title, const std::string& words,
+                         std::string_view path = {});
 
 Markup state_mark(VersionState state);
 std::string package_path(std::string_view package);

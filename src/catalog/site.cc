@@ -129,7 +129,8 @@ WebAnswer Site::route(const WebRequest& request) {
     if (const std::string_view client = address_by_proxy(request.headers); !client.empty()) peer = client;
   const bool is_api = request.path.starts_with(kApi);
   if (const int seconds = reads_.wait_for(client_of(peer)); seconds > 0)
-    return is_api ? too_often(seconds) : too_often_page(seconds);
+    // Without who is signed in: a client that asks too much costs no query.
+    return is_api ? too_often(seconds) : too_often_page(seconds, {.url = options_.url}, request.path);
   if (dependencies_.tasks != nullptr && is_task_path(request.path))
     return answer_task({*dependencies_.tasks, dependencies_.blobs, dependencies_.events}, request);
   if (is_api) return api(request, peer);

@@ -86,7 +86,8 @@ class Site {
   http::WebAnswer route(const http::WebRequest& request);
   http::WebAnswer api(const http::WebRequest& request, const std::string& peer);
   Reply run(const Endpoint& endpoint, Call& call);
-  http::WebAnswer too_often_page(int seconds) const;
+  http::WebAnswer too_often_page(int seconds, const PageFrame& frame, std::string_view path) const;
+  http::WebAnswer error_page(const http::WebRequest& request, const Error& failure);
   http::WebAnswer page(const http::WebRequest& request, const std::string& peer);
   Result<Call> page_call(const http::WebRequest& request, const std::string& peer);
   Reply page_of(const std::vector<std::string>& parts, Call& call);

@@ -55,11 +55,12 @@ std::string sentence(std::string message) {
 
 }  // namespace
 
-WebAnswer Site::too_often_page(int seconds) const {
+WebAnswer Site::too_often_page(int seconds, const PageFrame& frame, std::string_view path) const {
   WebAnswer refusal = too_often(seconds);
-  WebAnswer shown = html(message_page({.url = options_.url}, "Too many requests",
+  WebAnswer shown = html(message_page(frame, "Too many requests",
                                       fmt::format("Wait for {}, then load the page again.",
-                                                  plural(static_cast<std::size_t>(seconds), "second"))),
+                                                  plural(static_cast<std::size_t>(seconds), "second")),
+                                      path),
                          refusal.status);
   shown.headers = std::move(refusal.headers);
   return shown;
@@ -69,8 +70,9 @@ WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   const auto parts = parts_of(request.path);
   const bool is_of_account = parts && account_pages_.has(*parts);
   if (!is_of_account && request.method != "GET" && request.method != "HEAD") {
-    WebAnswer answer =
-        html(message_page({.url = options_.url}, "Not possible here", "This page can only be read."), 405);
+    WebAnswer answer = html(
+        message_page({.url = options_.url}, "Not possible here", "This page can only be read.", request.path),
+        405);
     answer.headers.push_back({"Allow", "GET, HEAD"});
     return answer;
   }
@@ -85,25 +87,28 @@ WebAnswer Site::page(const WebRequest& request, const std::string& peer) {
   };
   Reply reply = reply_to();
   if (reply.ok()) return *std::move(reply);
-  const PageFrame frame{.url = options_.url};
-  const int status = status_of(reply.error());
+  return error_page(request, reply.error());
+}
+
+// With who is signed in, as on every page, unless the sessions can't be read either.
+WebAnswer Site::error_page(const WebRequest& request, const Error& failure) {
+  PageFrame frame{.url = options_.url};
+  if (const auto visitor = account_pages_.visitor(request); visitor.ok() && *visitor)
+    frame.account = (*visitor)->session.account.name;
+  const int status = status_of(failure);
+  const auto page = [&](const std::string& title, const std::string& words) {
+    return html(message_page(frame, title, words, request.path), status);
+  };
   if (status == 410)
-    return html(message_page(
-                    frame, "Hidden",
-                    fmt::format("{} The reason: {}", sentence(reply.error().message), reply.error().because)),
-                status);
-  if (status == 404) return html(message_page(frame, "Not found", sentence(reply.error().message)), status);
-  if (status < 500)
-    return html(message_page(frame, "That didn't work", sentence(reply.error().message)), status);
-  dependencies_.events.warn(fmt::format("{} {}: {}", request.method, request.path, reply.error().to_line()));
+    return page("Hidden", fmt::format("{} The reason: {}", sentence(failure.message), failure.because));
+  if (status == 404) return page("Not found", sentence(failure.message));
+  if (status < 500) return page("That didn't work", sentence(failure.message));
+  dependencies_.events.warn(fmt::format("{} {}: {}", request.method, request.path, failure.to_line()));
   if (status == kNoRoom)
-    return html(message_page(frame, "No room",
-                             "The catalog's disk is full, so nothing of what you sent was kept. Try again "
-                             "later; reading works meanwhile."),
-                status);
-  return html(
-      message_page(frame, "Something is wrong", "The catalog can't show this page now. Try again later."),
-      status);
+    return page("No room",
+                "The catalog's disk is full, so nothing of what you sent was kept. Try again "
+                "later; reading works meanwhile.");
+  return page("Something is wrong", "The catalog can't show this page now. Try again later.");
 }
 
 Result<Site::Call> Site::page_call(const WebRequest& request, const std::string& peer) {
@@ -223,7 +228,8 @@ Site::Reply Site::package_page_of(const std::vector<std::string>& parts, const C
           *chosen->hidden);
   }
   if (is_comparison) {
-    if (const int seconds = seconds_until_it_compares(call); seconds > 0) return too_often_page(seconds);
+    if (const int seconds = seconds_until_it_compares(call); seconds > 0)
+      return too_often_page(seconds, call.frame, call.request.path);
     MIST_TRY(const VersionChanges changes, changes_of(versions, *chosen, call.asked("from")));
     return html(changes_page(call.frame, *chosen, versions, changes));
   }

@@ -15,6 +15,7 @@
 #include "encoding/gzip.h"
 #include "encoding/json.h"
 #include "http/url.h"
+#include "registry/index_shards.h"
 #include "search/entry.h"
 #include "testing/fake_clock.h"
 #include "testing/recorded_events.h"
@@ -918,6 +919,54 @@ TEST_P(SiteTest, TheSearchOfRegistriesHasItsIndex) {
   EXPECT_EQ(after.status, 200);
   EXPECT_THAT(search::parse_index(after.content(), "the answer")->entries, ::testing::IsEmpty())
       << "readers don't take so long a line";
+}
+
+TEST_P(SiteTest, ReadersOfTheIndexFetchWhatChanged) {
+  link("etcd");
+  publish(version_of("etcd", "1.0.0"));
+  const std::string path(registry::kIndexShardsPath);
+  const std::string etag(http::find_header(ask("GET", "/mistletoe-index.jsonl").headers, "ETag"));
+  EXPECT_EQ(ask("GET", path, {.headers = {{"If-None-Match", etag}}}).status, 304)
+      << "whoever has the whole index has its shards";
+  const WebAnswer answer = ask("GET", path);
+  EXPECT_EQ(answer.content_type, "application/json");
+  const auto list = registry::ShardList::parse(answer.content());
+  ASSERT_TRUE(list.ok()) << list.error().to_line();
+  std::vector<std::string> shards;
+  for (const std::string& digest : list->shards) {
+    const WebAnswer shard = ask("GET", std::string(registry::kIndexShardPath) + digest);
+    EXPECT_EQ(shard.status, 200);
+    EXPECT_THAT(std::string(http::find_header(shard.headers, "Cache-Control")), HasSubstr("immutable"));
+    EXPECT_EQ(crypto::sha256(shard.content()).str(), digest);
+    shards.push_back(shard.content());
+    const WebAnswer packed = ask("GET", std::string(registry::kIndexShardPath) + digest,
+                                 {.headers = {{"Accept-Encoding", "gzip"}}});
+    EXPECT_EQ(*encoding::gunzip(packed.content(), 1 << 20), shard.content());
+  }
+  EXPECT_EQ(*registry::joined_index(shards), ask("GET", "/mistletoe-index.jsonl").content());
+  publish(version_of("etcd", "1.1.0"));
+  EXPECT_EQ(ask("GET", path, {.headers = {{"If-None-Match", etag}}}).status, 200);
+  EXPECT_EQ(ask("GET", std::string(registry::kIndexShardPath) + crypto::sha256("old").str()).status, 404);
+}
+
+TEST_P(SiteTest, PagesOfErrorsLeadOnward) {
+  EXPECT_THAT(ask("GET", "/packages/etcd%20x/1.0.0").body,
+              AllOf(HasSubstr("<h1>Not found</h1>"), HasSubstr("<a href=\"/\">Start page</a>"),
+                    HasSubstr("<a href=\"/search?q=etcd%20x\">Search for etcd x</a>")));
+  EXPECT_THAT(ask("GET", "/docs/install_guide").body,
+              HasSubstr("<a href=\"/search?q=docs%20install%20guide\">Search for docs install guide</a>"));
+  EXPECT_THAT(ask("GET", "/%3Cscript%3E").body,
+              AllOf(HasSubstr("Search for script"), Not(HasSubstr("<script>"))));
+  EXPECT_THAT(ask("GET", "/%25").body, HasSubstr("<a href=\"/search\">All packages</a>")) << "no word";
+  const WebAnswer refused = ask("POST", "/packages/etcd");
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_THAT(refused.body, HasSubstr("Search for etcd"));
+  Site busy(dependencies(blobs_), {.url = "https://catalog.example.com", .reads_per_second = 0.2});
+  WebAnswer last;
+  for (int i = 0; i < 5 && last.status != 429; ++i)
+    last = busy.answer({.method = "GET", .path = "/packages/etcd", .peer = "192.0.2.1"});
+  EXPECT_EQ(last.status, 429);
+  EXPECT_THAT(last.body, AllOf(HasSubstr("Too many requests"), HasSubstr("Start page")));
 }
 
 TEST_P(SiteTest, LimitsOfListsAreNumbers) {

@@ -250,8 +250,8 @@ def administrators_of_a_catalog_give_roles_and_disable_accounts(t):
     equal(ann.send("GET", "/account").status, 303)
     equal(ann.sign_in("ann")[0], 403)
     equal(catalog.ask("GET", "/api/v1/projects", token=token)[0], 401)
-    contains(root.open("/admin/audit?who=root&subject=ann"), "<td>set role</td><td>ann to moderator</td>",
-             "<td>disable</td><td>ann</td>")
+    contains(root.open("/admin/audit?who=root&subject=ann"), '<td data-label="What">set role</td><td data-label="Of">ann to moderator</td>',
+             '<td data-label="What">disable</td><td data-label="Of">ann</td>')
     check("sign in</td>" not in root.text, root.text)
 
 

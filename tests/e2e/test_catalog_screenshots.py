@@ -10,7 +10,7 @@ from harness import check, equal, test
 from test_catalog_accessibility import preview
 
 SCHEMES = ("light", "dark")
-WIDTHS = {"desktop": 1280, "phone": 390}
+WIDTHS = {"desktop": 1280, "phone": 360}
 HEIGHT = 844
 
 
