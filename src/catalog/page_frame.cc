@@ -63,6 +63,7 @@ td ul { margin: .3rem 0 0; padding-left: 1.2rem; }
   .stacked thead { position: absolute; left: -100rem; }
   .cards th, .cards td, .cards td:last-child { flex: 1 1 100%; }
   .cards .unbroken { white-space: normal; }
+  .cards td:empty { display: none; }
   .cards [data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
 }
 ul.plain { list-style: none; padding: 0; margin: 0; }

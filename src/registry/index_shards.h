@@ -26,7 +26,7 @@ std::vector<std::string> index_shards(std::string_view index);
 /// differ, or there is none).
 Result<std::string> joined_index(std::span<const std::string> shards);
 
-/// What a catalog says of its index.
+/// The list of shards that a catalog gives out.
 struct ShardList {
   std::string digest;               ///< of the whole index, "sha256:…"
   std::vector<std::string> shards;  ///< the digest of each, kIndexShards of them
