@@ -51,6 +51,7 @@ Result<Value> account_data(const AccountStores& stores, const std::string& name)
   if (!details) return error(ErrorKind::NotFound, "there is no account {}", escape_controls(name));
   MIST_TRY(const std::vector<AccountStore::LinkedIdentity> identities, accounts.identities(name));
   MIST_TRY(const std::vector<OwnDomain> domains, accounts.domains(name));
+  MIST_TRY(const std::vector<DomainClaim> claims, accounts.domain_claims(name));
   MIST_TRY(const std::vector<Session> sessions, accounts.sessions(name));
   MIST_TRY(const std::vector<TokenFacts> tokens, accounts.tokens(name));
   std::vector<Passkey> passkeys;
@@ -91,6 +92,12 @@ Result<Value> account_data(const AccountStores& stores, const std::string& name)
                              return Value::object({{"domain", Value(each.domain)},
                                                    {"proved", Value(format_time(each.proved))}});
                            })},
+       {"domainClaims", list_of(claims,
+                                [](const DomainClaim& each) {
+                                  Value shown = to_value(each);
+                                  shown.set("address", Value(each.peer));
+                                  return shown;
+                                })},
        {"sessions", list_of(sessions, session_value)},
        {"tokens", list_of(tokens, [](const TokenFacts& each) { return to_value(each); })},
        {"projects", std::move(projects)},

@@ -153,6 +153,20 @@ Markup domains_section(const PageFrame& frame, const FormState& form, const Acco
                   domain_notice(each),
                   button_form("/account/domains/remove", form.token, hidden_field("domain", each.domain),
                               "Remove " + each.domain));
+  for (const DomainClaim& each : view.claims)
+    out +=
+        each.is_open()
+            ? markup(
+                  "<div class=\"note\">The record of {} is being looked up. Load this page again in a "
+                  "moment. {}</div>\n",
+                  each.domain,
+                  button_form("/account/domains/remove", form.token, hidden_field("domain", each.domain),
+                              "Take back " + each.domain))
+            : markup("<div class=\"note bad\">{} isn't proved: {}. {}{}</div>\n", each.domain, each.problem,
+                     button_form("/account/domains", form.token, hidden_field("domain", each.domain),
+                                 "Look again for " + each.domain),
+                     button_form("/account/domains/remove", form.token, hidden_field("domain", each.domain),
+                                 "Take back " + each.domain));
   const DomainProof proof = domain_proof("example.com", view.details.account.name, frame.url);
   out += markup(
       "<p>Your packages show a domain that is yours. Give it a TXT record, here for "

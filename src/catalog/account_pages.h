@@ -56,6 +56,7 @@ struct AccountView {
   std::int64_t reviews = 0;                       ///< that moderators have to make
   std::vector<ReviewedVersion> unpublished = {};  ///< its own versions: some of them
   std::vector<OwnDomain> domains;
+  std::vector<DomainClaim> claims = {};
   std::vector<Passkey> passkeys = {};
   PasskeyOffer offer = PasskeyOffer::No;
 };

@@ -474,6 +474,7 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
   MIST_TRY(std::vector<TokenFacts> tokens, dependencies_.accounts.tokens(ask.account().name));
   MIST_TRY(auto identities, dependencies_.accounts.identities(ask.account().name));
   MIST_TRY(std::vector<OwnDomain> domains, dependencies_.accounts.domains(ask.account().name));
+  MIST_TRY(std::vector<DomainClaim> claims, dependencies_.accounts.domain_claims(ask.account().name));
   std::vector<Passkey> passkeys;
   if (passkeys_) {
     MIST_TRY(passkeys, passkeys_->of(ask.account().name));
@@ -499,6 +500,7 @@ AccountSite::Reply AccountSite::show_account(const Ask& ask) {
                     .reviews = reviews,
                     .unpublished = std::move(unpublished.items),
                     .domains = std::move(domains),
+                    .claims = std::move(claims),
                     .passkeys = std::move(passkeys),
                     .offer = offer()}));
 }
@@ -583,8 +585,8 @@ AccountSite::Reply AccountSite::unyank_version(const Ask& ask) {
 AccountSite::Reply AccountSite::prove_domain(const Ask& ask) {
   if (const int seconds = dependencies_.domains.wait_for(ask.actor()); seconds > 0)
     return wait_page(ask.frame, seconds);
-  const auto proved = dependencies_.domains.prove(ask.actor(), field(ask.form, "domain"));
-  if (!proved.ok()) return proved.error();
+  const auto claimed = dependencies_.domains.claim(ask.actor(), field(ask.form, "domain"));
+  if (!claimed.ok()) return claimed.error();
   return see_other("/account#domains");
 }
 

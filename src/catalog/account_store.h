@@ -100,6 +100,16 @@ struct OwnDomain {
   bool has_lapsed() const { return failures >= kMostFailures; }
 };
 
+/// An account's wish to prove a domain; its record is looked up later, by DomainActions::look_at_claims.
+struct DomainClaim {
+  std::string account = {}, domain = {};
+  WallTime asked{};
+  std::string problem = {};  ///< why it isn't proved; empty: nobody has looked yet
+  std::string peer = {};     ///< the address that asked, for the audit log
+
+  bool is_open() const { return problem.empty(); }
+};
+
 class AccountStore {
  public:
   virtual ~AccountStore() = default;
@@ -214,6 +224,21 @@ class AccountStore {
   virtual Status revoke_token(const std::string& account, std::int64_t id, const Audit& audit = {}) = 0;
   /// All tokens of an account. NotFound.
   virtual Status revoke_tokens(const std::string& account, const Audit& audit = {}) = 0;
+
+  /// Open from now on, in the place of an earlier claim of the same. NotFound: no such account.
+  virtual Status claim_domain(const std::string& name, const std::string& domain,
+                              const std::string& peer) = 0;
+  /// Of an account that isn't disabled; by domain.
+  virtual Result<std::vector<DomainClaim>> domain_claims(const std::string& name) = 0;
+  /// Open ones of accounts that aren't disabled, the longest ago first.
+  virtual Result<std::vector<DomainClaim>> open_domain_claims(int limit) = 0;
+  /// Proves the domain of an open claim, as keep_domain does, and ends the claim. NotFound: it is no longer
+  /// open, because its owner took it back, or another instance has looked at it.
+  virtual Status grant_domain(const DomainClaim& claim, const Audit& audit) = 0;
+  /// The claim stays, with `problem`. NotFound: it is no longer open.
+  virtual Status refuse_domain(const DomainClaim& claim, const std::string& problem) = 0;
+  /// A claim, open or not. NotFound.
+  virtual Status take_back_claim(const std::string& name, const std::string& domain) = 0;
 };
 
 }  // namespace mist::catalog

@@ -74,6 +74,7 @@ class BackupTest : public ::testing::TestWithParam<DatabaseKind> {
         kept.accounts->add_session({.account = "bob", .digest = "s1", .agent = "a", .peer = "192.0.2.1"})
             .ok());
     ASSERT_TRUE(kept.accounts->keep_domain("ann", "example.com").ok());
+    ASSERT_TRUE(kept.accounts->claim_domain("ann", "shop.example", "192.0.2.1").ok());
     ASSERT_TRUE(
         kept.accounts->begin_journey({.state = "j", .browser = "b", .nonce = "n", .verifier = "v"}).ok());
     ASSERT_TRUE(kept.accounts->wait_for("sign in", 1min, 3).ok());

@@ -1,15 +1,15 @@
 #include "catalog/domains.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "catalog/audit_words.h"
-#include "catalog/place.h"
 
 namespace mist::catalog {
 namespace {
 
-// Of an account: ten at once, then one in a minute. Each may keep a thread for some seconds.
+// Of an account: ten at once, then one in a minute. Each may keep the one that looks busy for some seconds.
 constexpr double kProofsRate = 1.0 / 60;
 constexpr double kProofsBurst = 10;
 
@@ -34,32 +34,65 @@ DomainProof domain_proof(const std::string& domain, const std::string& account, 
 DomainActions::DomainActions(Dependencies dependencies)
     : dependencies_(std::move(dependencies)), proofs_(dependencies_.clock, kProofsRate, kProofsBurst) {}
 
-Result<std::string> DomainActions::prove(const Actor& actor, const std::string& domain) {
+Result<std::string> DomainActions::claim(const Actor& actor, const std::string& domain) {
   std::string name = lower_case(trim(domain));
   if (name.ends_with('.')) name.pop_back();
   if (!is_domain(name))
     return error(ErrorKind::Invalid, "{} is no domain", escape_controls(domain.substr(0, 300)));
   MIST_TRY(const std::vector<OwnDomain> known, dependencies_.accounts.domains(actor.account.name));
-  const auto before = std::ranges::find(known, name, &OwnDomain::domain);
-  const bool is_new = before == known.end();
-  if (is_new && known.size() >= kMostDomains)
-    return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, known.size());
+  MIST_TRY(const std::vector<DomainClaim> claims, dependencies_.accounts.domain_claims(actor.account.name));
+  std::set<std::string> all;
+  for (const OwnDomain& each : known) all.insert(each.domain);
+  for (const DomainClaim& each : claims) all.insert(each.domain);
+  if (!all.contains(name) && all.size() >= kMostDomains)
+    return error(ErrorKind::Conflict, "{} has {} domains", actor.account.name, all.size())
+        .with_hint("remove one first");
+  MIST_TRY_VOID(dependencies_.accounts.claim_domain(actor.account.name, name, actor.peer));
   {
-    const Place place(free_);
-    if (!place.taken())
-      return error(ErrorKind::Retryable, "another domain is looked up just now")
-          .with_hint("try again in a moment");
-    MIST_TRY_VOID(check(name, actor.account.name));
+    const std::lock_guard lock(mutex_);
+    is_claimed_ = true;
   }
-  MIST_TRY_VOID(dependencies_.accounts.keep_domain(
-      actor.account.name, name,
-      is_new || before->has_lapsed() ? Audit(entry_of(actor, kAuditProveDomain, name)) : Audit()));
+  claimed_.notify_all();
   return name;
 }
 
 Status DomainActions::remove(const Actor& actor, const std::string& domain) {
-  return dependencies_.accounts.remove_domain(actor.account.name, domain,
-                                              entry_of(actor, kAuditRemoveDomain, domain));
+  const Status claim = dependencies_.accounts.take_back_claim(actor.account.name, domain);
+  if (!claim.ok() && claim.error().kind != ErrorKind::NotFound) return claim;
+  Status removed = dependencies_.accounts.remove_domain(actor.account.name, domain,
+                                                        entry_of(actor, kAuditRemoveDomain, domain));
+  return claim.ok() && !removed.ok() && removed.error().kind == ErrorKind::NotFound ? Status() : removed;
+}
+
+void DomainActions::wait_for_claims(Duration longest, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  claimed_.wait_for(lock, stop, longest, [this] { return is_claimed_; });
+  is_claimed_ = false;
+}
+
+Result<bool> DomainActions::look_at_claims() {
+  MIST_TRY(const std::vector<DomainClaim> open, dependencies_.accounts.open_domain_claims(kClaimsAtOnce));
+  std::set<std::string> accounts;
+  for (const DomainClaim& each : open) {
+    if (!accounts.insert(each.account).second) continue;
+    Status looked = look_at(each);
+    // NotFound: its owner took it back meanwhile, or another instance has looked.
+    if (!looked.ok() && looked.error().kind != ErrorKind::NotFound) return std::move(looked).error();
+  }
+  return !open.empty();
+}
+
+Status DomainActions::look_at(const DomainClaim& claim) {
+  const Status checked = check(claim.domain, claim.account);
+  if (!checked.ok())
+    return dependencies_.accounts.refuse_domain(
+        claim, fmt::format("{}; {}", checked.error().message, checked.error().hint));
+  MIST_TRY(const std::vector<OwnDomain> known, dependencies_.accounts.domains(claim.account));
+  const auto before = std::ranges::find(known, claim.domain, &OwnDomain::domain);
+  const bool is_new = before == known.end() || before->has_lapsed();
+  const Actor actor{.account = {.name = claim.account}, .peer = claim.peer};
+  return dependencies_.accounts.grant_domain(
+      claim, is_new ? Audit(entry_of(actor, kAuditProveDomain, claim.domain)) : Audit());
 }
 
 Status DomainActions::check(const std::string& domain, const std::string& account) {

@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using http::WebAnswer;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -18,8 +19,24 @@ using ::testing::Not;
 class DomainsTest : public AccountSiteTest {
  protected:
   DomainsTest() { publish("etcd", "ann"); }
-  static int prove(Visit& visitor, const std::string& domain) {
+  static int claim(Visit& visitor, const std::string& domain) {
     return visitor.post("/account/domains", {{"domain", domain}}).status;
+  }
+  // Of the claim of ann's or bob's that was looked at: 303 if it is proved, 404 if its record isn't there,
+  // 503 if nobody answers, or what the form was answered with.
+  int prove(Visit& visitor, const std::string& domain) {
+    const int answered = claim(visitor, domain);
+    EXPECT_TRUE(site_->domains().look_at_claims().ok());
+    if (answered != 303) return answered;
+    for (const char* account : {"ann", "bob"}) {
+      const auto claims = accounts_->domain_claims(account);
+      for (const DomainClaim& each : *claims) {
+        EXPECT_FALSE(each.is_open());
+        EXPECT_EQ(each.peer, "") << "an address is kept no longer than it is needed";
+        return each.problem.find("has no TXT record") != std::string::npos ? 404 : 503;
+      }
+    }
+    return 303;
   }
   std::string package_page() { return visit().get("/packages/etcd").body; }
 };
@@ -61,28 +78,45 @@ TEST_P(DomainsTest, ProgramsProveThemWithATokenOfTheScopeProjects) {
                           .peer = "192.0.2.7"});
   };
   EXPECT_EQ(ask("GET", "", ann).body,
-            "{\"items\":[],\"record\":{\"name\":\"_mistletoe-catalog.DOMAIN\",\"type\":\"TXT\",\"text\":"
+            "{\"items\":[],\"claims\":[],\"record\":{\"name\":\"_mistletoe-catalog.DOMAIN\",\"type\":\"TXT\","
+            "\"text\":"
             "\"https://c.example account=ann\"}}\n");
-  const WebAnswer missing = ask("PUT", "/etcd.example", ann);
-  EXPECT_EQ(missing.status, 404);
-  EXPECT_THAT(missing.body, HasSubstr("_mistletoe-catalog.etcd.example has no TXT record"));
+  const auto look = [&] { EXPECT_TRUE(site_->domains().look_at_claims().ok()); };
+  const WebAnswer asked = ask("PUT", "/etcd.example", ann);
+  EXPECT_EQ(asked.status, 202);
+  EXPECT_THAT(asked.body, HasSubstr("{\"domain\":\"etcd.example\",\"asked\":\"2026-03-01T"));
+  EXPECT_THAT(ask("GET", "", ann).body, HasSubstr("\"problem\":null")) << "nobody has looked yet";
+  look();
+  EXPECT_THAT(ask("GET", "", ann).body, HasSubstr("_mistletoe-catalog.etcd.example has no TXT record"));
   txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
   EXPECT_EQ(ask("PUT", "/etcd.example", token("ann", "versions")).status, 403);
-  EXPECT_EQ(ask("PUT", "/etcd.example", token("bob", "projects")).status, 404) << "the record is ann's";
-  const WebAnswer proved = ask("PUT", "/ETCD.example", ann);
-  EXPECT_EQ(proved.status, 200);
-  EXPECT_THAT(proved.body, HasSubstr("{\"domain\":\"etcd.example\",\"proved\":\"2026-03-01T"));
+  const std::string bob = token("bob", "projects");
+  EXPECT_EQ(ask("PUT", "/etcd.example", bob).status, 202);
+  look();
+  EXPECT_THAT(ask("GET", "", bob).body, AllOf(HasSubstr("\"items\":[]"), HasSubstr("has no TXT record")))
+      << "the record is ann's";
+  EXPECT_EQ(ask("PUT", "/ETCD.example", ann).status, 202);
+  look();
+  EXPECT_THAT(
+      ask("GET", "", ann).body,
+      AllOf(HasSubstr("{\"domain\":\"etcd.example\",\"proved\":\"2026-03-01T"), HasSubstr("\"claims\":[]")));
   clock_.advance(1h);
-  EXPECT_THAT(ask("PUT", "/etcd.example", ann).body, HasSubstr("\"checked\":\"2026-03-01T10:3"));
-  EXPECT_THAT(ask("GET", "", ann).body, HasSubstr("[{\"domain\":\"etcd.example\""));
+  EXPECT_EQ(ask("PUT", "/etcd.example", ann).status, 202);
+  look();
+  EXPECT_THAT(ask("GET", "", ann).body, HasSubstr("\"checked\":\"2026-03-01T10:3"));
   EXPECT_THAT(package_page(), HasSubstr("whose domain is etcd.example"));
   EXPECT_EQ(store_->audit_log({.what = "prove domain"}, {})->items.size(), 1U)
       << "a second look changes nothing";
+  EXPECT_EQ(store_->audit_log({.what = "prove domain"}, {})->items[0].peer, "192.0.2.7");
   for (const char* name : {"localhost", "192.0.2.1", "a%20b.example", "-a.example"})
     EXPECT_EQ(ask("PUT", fmt::format("/{}", name), ann).status, 400) << name;
   dns_is_down_ = true;
-  EXPECT_EQ(ask("PUT", "/other.example", ann).status, 503);
-  EXPECT_EQ(ask("DELETE", "/etcd.example", token("bob", "projects")).status, 404);
+  clock_.advance(1h);
+  EXPECT_EQ(ask("PUT", "/other.example", ann).status, 202);
+  look();
+  EXPECT_THAT(ask("GET", "", ann).body, HasSubstr("no name server answers"));
+  EXPECT_EQ(ask("DELETE", "/etcd.example", bob).status, 204) << "a claim is taken back";
+  EXPECT_EQ(ask("DELETE", "/etcd.example", bob).status, 404) << "the domain is ann's";
   EXPECT_EQ(ask("DELETE", "/etcd.example", ann).status, 204);
   EXPECT_EQ(ask("DELETE", "/etcd.example", ann).status, 404);
   EXPECT_EQ(ask("GET", "", "").status, 401);
@@ -112,16 +146,48 @@ TEST_P(DomainsTest, OnlyDomainsAreLookedUp) {
   EXPECT_EQ(tries, 10) << "then it has to wait";
 }
 
-TEST_P(DomainsTest, ASlowNameServerHoldsUpOneRequest) {
+TEST_P(DomainsTest, ASlowNameServerHoldsUpNoRequest) {
   txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
   Visit ann = signed_in("ann");
   Visit bob = signed_in("bob");
+  EXPECT_EQ(claim(ann, "etcd.example"), 303);
+  EXPECT_THAT(asked_, IsEmpty()) << "not by the thread that answers";
+  EXPECT_THAT(ann.get("/account").body, HasSubstr("The record of etcd.example is being looked up"));
   int meanwhile = 0;
-  meanwhile_ = [&] { meanwhile = prove(bob, "other.example"); };
-  EXPECT_EQ(prove(ann, "etcd.example"), 303);
-  EXPECT_EQ(meanwhile, 503);
+  meanwhile_ = [&] { meanwhile = claim(bob, "other.example"); };
+  EXPECT_TRUE(*site_->domains().look_at_claims());
+  EXPECT_EQ(meanwhile, 303);
   EXPECT_EQ(asked_.size(), 1U);
-  EXPECT_EQ(prove(bob, "other.example"), 404) << "the place is free again";
+  EXPECT_THAT(package_page(), HasSubstr("etcd.example (proved by DNS)"));
+  EXPECT_THAT(ann.get("/account").body, Not(HasSubstr("is being looked up")));
+  EXPECT_TRUE(*site_->domains().look_at_claims()) << "bob's";
+  EXPECT_THAT(bob.get("/account").body,
+              AllOf(HasSubstr("other.example isn't proved"), HasSubstr("has no TXT record")));
+  EXPECT_FALSE(*site_->domains().look_at_claims()) << "nothing is open";
+}
+
+TEST_P(DomainsTest, OneOfEachAccountIsLookedAtAfterTheOther) {
+  Visit ann = signed_in("ann");
+  Visit bob = signed_in("bob");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(claim(ann, fmt::format("d{}.example", i)), 303);
+  clock_.advance(1s);
+  EXPECT_EQ(claim(bob, "other.example"), 303);
+  EXPECT_TRUE(*site_->domains().look_at_claims());
+  EXPECT_EQ(asked_,
+            (std::vector<std::string>{"_mistletoe-catalog.d0.example", "_mistletoe-catalog.other.example"}));
+}
+
+TEST_P(DomainsTest, AClaimThatIsTakenBackProvesNothing) {
+  txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
+  Visit ann = signed_in("ann");
+  EXPECT_EQ(claim(ann, "etcd.example"), 303);
+  meanwhile_ = [&] {
+    EXPECT_EQ(ann.post("/account/domains/remove", {{"domain", "etcd.example"}}).status, 303);
+  };
+  EXPECT_TRUE(site_->domains().look_at_claims().ok());
+  EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
+  EXPECT_TRUE(accounts_->domain_claims("ann")->empty());
+  EXPECT_TRUE(store_->audit_log({.what = "prove domain"}, {})->items.empty());
 }
 
 TEST_P(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {

@@ -366,6 +366,7 @@ TEST_P(FeedbackTest, ADeletedAccountLeavesItsVersionsAndNothingElse) {
   ASSERT_EQ(bob.post("/account/tokens", {{"label", "bobs laptop"}, {"days", "30"}}).status, 200);
   txt_["_mistletoe-catalog.bobs.example"] = {"https://c.example account=bob"};
   ASSERT_EQ(bob.post("/account/domains", {{"domain", "bobs.example"}}).status, 303);
+  ASSERT_TRUE(site_->domains().look_at_claims().ok());
   ASSERT_EQ(bob.post("/account/domains/remove", {{"domain", "bobs.example"}}).status, 303);
   for (const std::string_view what : {kAuditLinkIdentity, kAuditUnlinkIdentity, kAuditLapseDomain})
     ASSERT_TRUE(store_->audit({.who = "bob", .what = std::string(what), .subject = "bob-1"}).ok());

@@ -192,6 +192,12 @@ Value to_value(const AbuseReport& report) {
                         {"created", Value(format_time(report.created))}});
 }
 
+Value to_value(const DomainClaim& claim) {
+  return Value::object({{"domain", Value(claim.domain)},
+                        {"asked", Value(format_time(claim.asked))},
+                        {"problem", claim.is_open() ? Value() : Value(claim.problem)}});
+}
+
 Value to_value(const OwnDomain& domain) {
   return Value::object({{"domain", Value(domain.domain)},
                         {"proved", Value(format_time(domain.proved))},

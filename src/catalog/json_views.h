@@ -28,6 +28,7 @@ encoding::Value to_value(const Ratings& ratings);
 /// Without the text of a hidden one.
 encoding::Value to_value(const Comment& comment);
 encoding::Value to_value(const AbuseReport& report);
+encoding::Value to_value(const DomainClaim& claim);
 encoding::Value to_value(const OwnDomain& domain);
 /// {"items": […], "next": "/api/v1/…?after=…" or null}
 template <typename T>

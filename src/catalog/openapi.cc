@@ -162,11 +162,11 @@ constexpr std::array kEndpoints{
              Role::Moderator, "Take that back; not of a package of yours", "", 204, false, Scope::Moderate},
     Endpoint{Operation::Domains, "GET", "/api/v1/domains", Role::Author,
              "Domains that you proved to be yours, and the record that proves one", "Domains"},
-    Endpoint{
-        Operation::ProveDomain, "PUT", "/api/v1/domains/{domain}", Role::Author,
-        "Look up the record that proves it to be yours, now. 404: it isn't there, or another; 503: no name "
-        "server answers",
-        "Domain", 200, false, Scope::Projects},
+    Endpoint{Operation::ProveDomain, "PUT", "/api/v1/domains/{domain}", Role::Author,
+             "Have the record looked up that proves it to be yours. It is done in a moment; then the domain "
+             "is among the "
+             "items of /api/v1/domains, or its claim has the problem",
+             "DomainClaim", 202, false, Scope::Projects},
     Endpoint{Operation::RemoveDomain, "DELETE", "/api/v1/domains/{domain}", Role::Author, "Show it no more",
              "", 204, false, Scope::Projects},
     Endpoint{Operation::Reports, "GET", "/api/v1/reports", Role::Moderator, "Open reports, the oldest first",
@@ -349,8 +349,12 @@ constexpr std::string_view kSchemas = R"({
     "checked": {"type": "string", "format": "date-time", "description": "When the record was there last"},
     "failures": {"type": "integer", "description": "Days in a row on which it wasn't there"},
     "lapsed": {"type": "boolean", "description": "Those were too many: packages don't show the domain until it is proved again"}}},
-  "Domains": {"type": "object", "required": ["items", "record"], "properties": {
+  "DomainClaim": {"type": "object", "required": ["domain", "asked", "problem"], "properties": {
+    "domain": {"type": "string"}, "asked": {"type": "string", "format": "date-time"},
+    "problem": {"type": ["string", "null"], "description": "Why it isn't proved; null: its record is being looked up"}}},
+  "Domains": {"type": "object", "required": ["items", "claims", "record"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Domain"}},
+    "claims": {"type": "array", "items": {"$ref": "#/components/schemas/DomainClaim"}},
     "record": {"type": "object", "required": ["name", "type", "text"], "properties": {
       "name": {"type": "string", "description": "With DOMAIN for the domain"}, "type": {"type": "string", "enum": ["TXT"]},
       "text": {"type": "string"}}}}},

@@ -663,20 +663,22 @@ Site::Reply Site::domains(const Call& call) {
   MIST_TRY(const std::vector<OwnDomain> found, dependencies_.accounts.domains(call.account->name));
   Value items{Value::Array{}};
   for (const OwnDomain& each : found) items.push_back(to_value(each));
+  MIST_TRY(const std::vector<DomainClaim> asked, dependencies_.accounts.domain_claims(call.account->name));
+  Value claims{Value::Array{}};
+  for (const DomainClaim& each : asked) claims.push_back(to_value(each));
   const DomainProof proof = domain_proof("DOMAIN", call.account->name, options_.url);
   return json(Value::object(
       {{"items", std::move(items)},
+       {"claims", std::move(claims)},
        {"record",
         Value::object({{"name", Value(proof.name)}, {"type", Value("TXT")}, {"text", Value(proof.text)}})}}));
 }
 
 Site::Reply Site::prove_domain(const Call& call) {
   if (const int seconds = domains_.wait_for(call.actor()); seconds > 0) return too_often(seconds);
-  MIST_TRY(const std::string domain, domains_.prove(call.actor(), call.name("domain")));
-  MIST_TRY(const std::vector<OwnDomain> found, dependencies_.accounts.domains(call.account->name));
-  const auto proved = std::ranges::find(found, domain, &OwnDomain::domain);
-  if (proved == found.end()) return no_such("domain of yours", domain);
-  return json(to_value(*proved));
+  MIST_TRY(const std::string domain, domains_.claim(call.actor(), call.name("domain")));
+  return json(to_value(DomainClaim{.account = {}, .domain = domain, .asked = dependencies_.clock.now()}),
+              202);
 }
 
 Site::Reply Site::remove_domain(const Call& call) {

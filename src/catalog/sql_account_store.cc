@@ -134,8 +134,8 @@ class SqlAccountStore final : public AccountStore {
       MIST_TRY_VOID(db.run("UPDATE reports SET quote = '', quoted = ? WHERE quoted = ?", {gone, name}));
       MIST_TRY_VOID(db.run("UPDATE reports SET closed_by = ? WHERE closed_by = ?", {gone, name}));
       for (const std::string_view table :
-           {"tokens", "sessions", "second_factors", "recovery_codes", "passkeys", "domains", "identities",
-            "ratings", "comments", "reports"})
+           {"tokens", "sessions", "second_factors", "recovery_codes", "passkeys", "domains", "domain_claims",
+            "identities", "ratings", "comments", "reports"})
         MIST_TRY_VOID(db.run(fmt::format("DELETE FROM {} WHERE account = ?", table), {id}));
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE account = ?", {name}));
       MIST_TRY_VOID(db.run(
@@ -385,15 +385,8 @@ class SqlAccountStore final : public AccountStore {
   }
 
   Status keep_domain(const std::string& name, const std::string& domain, const Audit& audit) override {
-    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
-      MIST_TRY_VOID(
-          db.run("INSERT INTO domains (account, domain, proved, checked, looked, failures) VALUES (?1, ?2, "
-                 "?3, ?3, ?3, 0) ON CONFLICT (account, domain) DO UPDATE SET proved = CASE WHEN "
-                 "domains.failures >= ?4 THEN ?3 ELSE domains.proved END, checked = ?3, looked = ?3, "
-                 "failures = 0",
-                 {id, domain, now(), OwnDomain::kMostFailures}));
-      return {};
-    });
+    return changing(name, audit,
+                    [&](Database& db, std::int64_t id) -> Status { return prove(db, id, domain); });
   }
 
   Status note_domain(const std::string& name, const std::string& domain) override {
@@ -431,6 +424,55 @@ class SqlAccountStore final : public AccountStore {
         "a.disabled = 0 AND d.failures < ? AND d.looked < ? AND (d.looked, a.name, d.domain) > (?, ?, ?) "
         "ORDER BY d.looked, a.name, d.domain LIMIT ?",
         {OwnDomain::kMostFailures, stamp(before), stamp(after.looked), after.account, after.domain, limit});
+  }
+
+  Status claim_domain(const std::string& name, const std::string& domain, const std::string& peer) override {
+    return changing(name, {}, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY_VOID(db.run(
+          "INSERT INTO domain_claims (account, domain, asked, problem, peer) VALUES (?1, ?2, ?3, '', ?4) "
+          "ON CONFLICT (account, domain) DO UPDATE SET asked = ?3, problem = '', peer = ?4",
+          {id, domain, now(), peer}));
+      return {};
+    });
+  }
+
+  Result<std::vector<DomainClaim>> domain_claims(const std::string& name) override {
+    return claims_where("a.name = ? AND a.disabled = 0 ORDER BY c.domain", {name});
+  }
+
+  Result<std::vector<DomainClaim>> open_domain_claims(int limit) override {
+    return claims_where("c.problem = '' AND a.disabled = 0 ORDER BY c.asked, a.name, c.domain LIMIT ?",
+                        {limit});
+  }
+
+  Status grant_domain(const DomainClaim& claim, const Audit& audit) override {
+    return changing(claim.account, audit, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended,
+               db.run("DELETE FROM domain_claims WHERE account = ? AND domain = ? AND problem = ''",
+                      {id, claim.domain}));
+      if (ended == 0) return not_there("open claim of the domain", claim.domain);
+      return prove(db, id, claim.domain);
+    });
+  }
+
+  Status refuse_domain(const DomainClaim& claim, const std::string& problem) override {
+    return changing(claim.account, {}, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended,
+               db.run("UPDATE domain_claims SET problem = ?, peer = '' WHERE account = ? AND domain = ? AND "
+                      "problem = ''",
+                      {problem, id, claim.domain}));
+      if (ended == 0) return not_there("open claim of the domain", claim.domain);
+      return {};
+    });
+  }
+
+  Status take_back_claim(const std::string& name, const std::string& domain) override {
+    return changing(name, {}, [&](Database& db, std::int64_t id) -> Status {
+      MIST_TRY(const std::int64_t ended,
+               db.run("DELETE FROM domain_claims WHERE account = ? AND domain = ?", {id, domain}));
+      if (ended == 0) return not_there("claim of the domain", domain);
+      return {};
+    });
   }
 
   Status begin_journey(const Journey& journey) override {
@@ -588,6 +630,33 @@ class SqlAccountStore final : public AccountStore {
     });
     if (!done.ok() && events_ != nullptr)
       events_->warn(fmt::format("a sign-in's last use isn't kept: {}", done.error().to_line()));
+  }
+
+  Status prove(Database& db, std::int64_t account, const std::string& domain) const {
+    MIST_TRY_VOID(
+        db.run("INSERT INTO domains (account, domain, proved, checked, looked, failures) VALUES (?1, ?2, "
+               "?3, ?3, ?3, 0) ON CONFLICT (account, domain) DO UPDATE SET proved = CASE WHEN "
+               "domains.failures >= ?4 THEN ?3 ELSE domains.proved END, checked = ?3, looked = ?3, "
+               "failures = 0",
+               {account, domain, now(), OwnDomain::kMostFailures}));
+    return {};
+  }
+
+  Result<std::vector<DomainClaim>> claims_where(std::string_view condition, sql::Params params) {
+    std::vector<DomainClaim> found;
+    MIST_TRY_VOID(connections_->read(
+        fmt::format(
+            "SELECT a.name, c.domain, c.asked, c.problem, c.peer FROM domain_claims c JOIN accounts a "
+            "ON a.id = c.account WHERE {}",
+            condition),
+        params, [&](const Row& row) {
+          found.push_back({.account = row.text(0),
+                           .domain = row.text(1),
+                           .asked = time_of(row.integer(2)),
+                           .problem = row.text(3),
+                           .peer = row.text(4)});
+        }));
+    return found;
   }
 
   Result<std::vector<OwnDomain>> domains_where(std::string_view condition, sql::Params params) {

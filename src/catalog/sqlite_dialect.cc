@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer (SqlStore::place_for).
-constexpr std::array<std::string_view, 19> kSchema{R"(
+constexpr std::array<std::string_view, 20> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -292,6 +292,16 @@ CREATE TABLE task_pieces (
   number INTEGER NOT NULL,
   text TEXT NOT NULL,
   PRIMARY KEY (job, number)) STRICT, WITHOUT ROWID;
+)",
+                                                   R"(
+CREATE TABLE domain_claims (
+  account INTEGER NOT NULL REFERENCES accounts (id),
+  domain TEXT NOT NULL,
+  asked INTEGER NOT NULL,
+  problem TEXT NOT NULL,
+  peer TEXT NOT NULL,
+  PRIMARY KEY (account, domain)) STRICT, WITHOUT ROWID;
+CREATE INDEX domain_claims_open ON domain_claims (asked) WHERE problem = '';
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

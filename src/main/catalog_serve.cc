@@ -28,6 +28,8 @@ namespace mist {
 namespace {
 
 constexpr Duration kBetweenDomains = std::chrono::hours(1);
+// For claims that another instance took, and didn't look at.
+constexpr Duration kBetweenClaims = std::chrono::seconds(10);
 
 struct ServeOptions {
   catalog::Repositories allowed = catalog::Repositories::Public;
@@ -96,6 +98,15 @@ void keep_domains_checked(catalog::Site& site, Machine& machine, const std::stop
   } while (machine.clock.sleep(kBetweenDomains, stop));
 }
 
+// Apart from what is checked again, which may wait for many silent name servers.
+void keep_claims_looked_at(catalog::Site& site, Machine& machine, const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const auto looked = site.domains().look_at_claims();
+    if (!looked.ok()) machine.log.warn("domains can't be proved now: " + looked.error().to_line());
+    if (!looked.ok() || !*looked) site.domains().wait_for_claims(kBetweenClaims, stop);
+  }
+}
+
 }  // namespace
 
 Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) {
@@ -152,6 +163,7 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
                       .reads_per_second = static_cast<double>(asked.reads_per_second),
                       .registration = asked.registration});
   const std::jthread domains([&](const std::stop_token& stop) { keep_domains_checked(site, machine, stop); });
+  const std::jthread claims([&](const std::stop_token& stop) { keep_claims_looked_at(site, machine, stop); });
   std::unique_ptr<Testing> tests;
   if (tests_packages(line)) {
     MIST_TRY(tests, Testing::make(line, machine, place, data, git));

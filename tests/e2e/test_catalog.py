@@ -174,6 +174,7 @@ def a_catalog_is_called_as_documented(t):
     call(yank)
     contains(catalog.page("/packages/etcd/1.2.3"), "it loses keys")
     call(domain)
+    t.kube.wait("it is proved", lambda: catalog.json("/api/v1/packages/etcd")["domains"] == ["example.com"])
     equal(name_server.asked, ["_mistletoe-catalog.example.com"])
     call(hide)
     contains(catalog.page("/packages/etcd", status=410), "it sends its secrets to another host")
