@@ -407,11 +407,12 @@ class Completion {
 
   Status lock_digest(const Value& need, const std::string& digest) {
     MIST_TRY(const resolve::LockedRemote* const known, locked(need));
-    if (known != nullptr && known->digest != digest)
+    const bool is_repository = known != nullptr && !known->commit.empty();
+    if (known != nullptr && (is_repository || known->digest != digest))
       return error(ErrorKind::Conflict, "{} is not what mistletoe.lock of {} has", shown(need),
                    source_.reference)
           .with_because(fmt::format("its digest is {}, it was {}", digest,
-                                    known->digest.empty() ? "a repository" : known->digest))
+                                    is_repository ? "a repository" : known->digest))
           .with_hint(fmt::format("if the new bytes are wanted: mistctl package lock {} --update-all",
                                  source_.reference));
     fetched_.push_back({.name = locked_name(need), .commit = {}, .digest = digest});
@@ -422,7 +423,7 @@ class Completion {
   // choose that way around the digest.
   Status refuse_lost_file(const Value& need) const {
     const resolve::LockedRemote* const known = find_locked(need);
-    return known == nullptr || known->digest.empty() ? Status() : no_longer_a_file(need, *known);
+    return known == nullptr || !known->commit.empty() ? Status() : no_longer_a_file(need, *known);
   }
 
   Error no_longer_a_file(const Value& need, const resolve::LockedRemote& known) const {
@@ -449,15 +450,22 @@ class Completion {
     MIST_TRY(const resolve::LockedRemote* const known, locked(need));
     const bool pinned = known != nullptr;
     if (pinned && known->commit.empty()) return no_longer_a_file(need, *known);
-    const registry::BaseReference wanted{
-        address.text(), pinned ? known->commit : std::string(need.string_at("ref")),
-        std::string(need.string_at("path")), need.find("noSubmodules") == nullptr, judge()};
+    std::optional<crypto::Digest> digest;
+    if (pinned && !known->digest.empty()) {
+      MIST_TRY(digest, crypto::Digest::parse(known->digest));
+    }
+    const registry::BaseReference wanted{address.text(),
+                                         pinned ? known->commit : std::string(need.string_at("ref")),
+                                         std::string(need.string_at("path")),
+                                         need.find("noSubmodules") == nullptr,
+                                         digest,
+                                         judge()};
     auto base = dependencies_.registries.fetch_base(wanted, context);
     if (!base) return not_fetched(std::move(base).error(), need);
     if (pinned && base->commit != known->commit)
       return error(ErrorKind::Conflict, "{} is not at the commit that mistletoe.lock of {} has", shown(need),
                    source_.reference);
-    fetched_.push_back({.name = locked_name(need), .commit = base->commit, .digest = {}});
+    fetched_.push_back({.name = locked_name(need), .commit = base->commit, .digest = base->digest.str()});
     MIST_TRY_VOID(keep_base(need, wanted, *base));
     only_local_ = only_local_ && base->on_this_machine;
     for (registry::PackageFile& file : base->tree.files)

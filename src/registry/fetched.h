@@ -2,6 +2,7 @@
 // The packages, bases and verdicts that Registries gives out. Plain values.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct BaseReference {
   std::string ref;   ///< empty: HEAD
   std::string path;  ///< of the directory
   bool submodules = true;
+  std::optional<crypto::Digest> digest = {};  ///< of its tree, where a lock has it
   /// Which servers it and its submodules may be on. A server that isn't trusted must be public
   /// (GitUrl::limited_to_public), and redirects are followed to none.
   struct Judge {
@@ -49,6 +51,7 @@ struct BaseReference {
 /// That, with all it needs.
 struct FetchedBase {
   PackageTree tree;              ///< paths as in the repository
+  crypto::Digest digest;         ///< of tree
   std::string commit;            ///< of the repository, in full
   bool on_this_machine = false;  ///< so is every repository that a file of it comes from
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/redact.h"
 #include "http/resolve.h"
 #include "registry/kustomization.h"
 #include "registry/local_source.h"
@@ -72,7 +73,11 @@ Result<std::optional<GitFetcher::Read>> GitFetcher::read_copy(const GitRef& refe
               "it is a Kustomize directory, and mirrors have the files that its kustomization names")
           .with_hint("leave --engine out, or read it from git itself");
     MIST_TRY(PackageContent content, copies_.package(*name, *copy, context));
-    return Read{std::move(content), commit, {}, fmt::format("{} in {}", copy->name, copy->raw.mirror)};
+    return Read{std::move(content),
+                commit,
+                {},
+                fmt::format("{} in {}", copy->name, copy->raw.mirror),
+                copy->raw.mirror};
   };
   MIST_TRY(Read found, naming_mirror(read(), copy->raw, shown));
   return std::optional(std::move(found));
@@ -89,7 +94,7 @@ Result<GitFetcher::Read> GitFetcher::read(const GitRef& reference, const Context
            read_from(there.store, there.snapshot, there.index, located, may_be_kustomize(engine), context));
   std::string origin = fmt::format("{} at {}{}{}", there.shown, there.snapshot.commit.substr(0, 12),
                                    reference.path.empty() ? "" : ", ", reference.path);
-  return Read{std::move(content), there.snapshot.commit, std::move(located.object), std::move(origin)};
+  return Read{std::move(content), there.snapshot.commit, std::move(located.object), std::move(origin), {}};
 }
 
 Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& context,
@@ -99,13 +104,13 @@ Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& contex
   std::optional<Pin> pin;
   // The engine decides which files belong to a directory; a pin is for the directory by itself.
   const bool pinned = reference.names_commit() && engine.empty();
-  if (pinned) {
+  if (reference.names_commit()) {
     MIST_TRY(pin, known_.pins().find(name, key));
-    if (pin) {
-      MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
-      if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin))
-        return *std::move(cached);
-    }
+  }
+  if (pinned && pin) {
+    MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
+    if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin))
+      return *std::move(cached);
   }
   MIST_TRY(Read there, read(reference, context, engine));
   const crypto::Digest digest = digest_of(there.content);
@@ -122,6 +127,14 @@ Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& contex
     known_.keep(digest, there.content);
   } else {
     known_.bound_caches(digest);
+  }
+  const bool proven = there.mirror.empty() || reference.digest || (pin && pin->digest == digest);
+  if (reference.names_commit() && !proven) {
+    GitRef exact = reference;
+    exact.digest = digest;
+    warn_unproven(key, there.mirror,
+                  fmt::format("if git itself gives this digest, name it too: {}",
+                              PackageRef(std::move(exact)).display()));
   }
   return Fetched{std::move(there.content), digest, PackageRef(std::move(resolved)), std::move(there.origin)};
 }
@@ -154,19 +167,29 @@ Result<RepositoryAtRef> GitFetcher::at_ref(const std::string& url, const std::st
   return RepositoryAtRef{std::move(shown), std::move(store), *std::move(snapshot), std::move(index)};
 }
 
+void GitFetcher::warn_unproven(const std::string& what, const std::string& mirror,
+                               const std::string& hint) const {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!warned_.insert(what).second) return;
+  }
+  events_.warn(fmt::format("nothing proves that the copy of {} in {} has the files of that commit; {}", what,
+                           escape_controls(mirror), hint));
+}
+
 // Nothing: git may be asked.
-Result<std::optional<FetchedBase>> GitFetcher::base_copy(const BaseReference& base,
-                                                         const Context& context) const {
+Result<std::optional<GitFetcher::ReadBase>> GitFetcher::base_copy(const BaseReference& base,
+                                                                  const Context& context) const {
   const std::optional<AddressName> name = AddressName::of(base.url, base.path);
-  if (!name) return std::optional<FetchedBase>();
+  if (!name) return std::optional<ReadBase>();
   const CopyOf what = base.submodules ? CopyOf::Base : CopyOf::BareBase;
   MIST_TRY(const std::optional<FoundCopy> copy,
            copies_.find_first(
                *name, tag_of_ref(what, base.ref),
                fmt::format("kustomization {} at {}", name->original, base.ref.empty() ? "HEAD" : base.ref),
                context));
-  if (!copy) return std::optional<FetchedBase>();
-  const auto read = [&]() -> Result<FetchedBase> {
+  if (!copy) return std::optional<ReadBase>();
+  const auto read = [&]() -> Result<ReadBase> {
     MIST_TRY(PackageContent content, copies_.package(*name, *copy, context));
     auto* const tree = std::get_if<PackageTree>(&content);
     const std::string commit = copy->commit();
@@ -175,17 +198,62 @@ Result<std::optional<FetchedBase>> GitFetcher::base_copy(const BaseReference& ba
           .with_because(tree == nullptr ? "it is no tree of files"
                                         : fmt::format("its commit is {}", escape_controls(commit)))
           .with_hint("mistctl mirror --overwrite copies it again");
-    return FetchedBase{std::move(*tree), commit, false};
+    return ReadBase{std::move(*tree), commit, false, copy->raw.mirror};
   };
-  MIST_TRY(FetchedBase found, naming_mirror(read(), copy->raw, copy->name));
+  MIST_TRY(ReadBase found, naming_mirror(read(), copy->raw, copy->name));
   return std::optional(std::move(found));
+}
+
+Status GitFetcher::check_base(const BaseReference& base, const ReadBase& read,
+                              const crypto::Digest& digest) const {
+  const std::optional<AddressName> name = AddressName::of(base.url, base.path);
+  const std::string original = name ? name->original : config::redact_urls(base.url);
+  const std::string shown =
+      escape_controls(fmt::format("the kustomization {} at {}", original, read.commit.substr(0, 12)));
+  const bool is_copy = !read.mirror.empty();
+  if (base.digest && *base.digest != digest)
+    return error(ErrorKind::Conflict, "{} is not what mistletoe.lock has", shown)
+        .with_because(fmt::format(
+            "the digest of its files is {}, it was {}{}", digest.str(), base.digest->str(),
+            is_copy ? fmt::format("; they come from {}", escape_controls(read.mirror)) : std::string()))
+        .with_hint(is_copy ? "a commit never changes: don't trust this mirror, or lock again where git "
+                             "itself is read: mistctl package lock --update-all"
+                           : "a commit never changes, so the lock was written of something else; mistctl "
+                             "package lock --update-all writes it anew");
+  if (!name) return {};
+  const std::string registry(kBaseName);
+  const std::string key =
+      fmt::format("{}?ref={}{}", original, read.commit, base.submodules ? "" : "&submodules=false");
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, key));
+  const Pin now{.reference = key,
+                .digest = digest,
+                .is_tree = true,
+                .object = {},
+                .origin = escape_controls(read.mirror)};
+  // Git held it against the commit, so a copy was wrong before.
+  if (pin && pin->digest != digest && !is_copy) return known_.pins().replace(registry, now);
+  MIST_TRY_VOID(known_.record(registry, pin, now));
+  if (is_copy && is_commit(base.ref) && !base.digest && !pin)
+    warn_unproven(shown, read.mirror,
+                  "a mistletoe.lock that mistctl package lock writes where git itself is read has the digest "
+                  "that does");
+  return {};
 }
 
 Result<FetchedBase> GitFetcher::fetch_base(const BaseReference& base, const Context& context) const {
   if (!base.ref.empty() && !is_git_ref(base.ref))
     return error(ErrorKind::Invalid, "{} is not a branch, tag or commit", escape_controls(base.ref))
         .with_hint("name one after ?ref=");
-  MIST_TRY(std::optional<FetchedBase> copy, base_copy(base, context));
+  MIST_TRY(ReadBase read, read_base(base, context));
+  PackageContent content(std::move(read.tree));
+  const crypto::Digest digest = digest_of(content);
+  MIST_TRY_VOID(check_base(base, read, digest));
+  return FetchedBase{std::get<PackageTree>(std::move(content)), digest, std::move(read.commit),
+                     read.on_this_machine};
+}
+
+Result<GitFetcher::ReadBase> GitFetcher::read_base(const BaseReference& base, const Context& context) const {
+  MIST_TRY(std::optional<ReadBase> copy, base_copy(base, context));
   if (copy) return *std::move(copy);
   MIST_TRY(const RepositoryAtRef there, at_ref(base.url, base.ref, base.judge, nullptr, context));
   const auto open = [&](const GitUrl& parent, const std::string& url, const std::string& commit) {
@@ -202,7 +270,7 @@ Result<FetchedBase> GitFetcher::fetch_base(const BaseReference& base, const Cont
   MIST_TRY(PackageTree tree, read_kustomization(files, directory, TreeTop::Source));
   const bool local = std::ranges::all_of(
       tree.files, [&](const PackageFile& file) { return files.is_on_this_machine(file.path); });
-  return FetchedBase{std::move(tree), there.snapshot.commit, local};
+  return ReadBase{std::move(tree), there.snapshot.commit, local, {}};
 }
 
 }  // namespace mist::registry

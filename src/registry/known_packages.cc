@@ -15,7 +15,7 @@ Error changed_bytes(const std::string& registry, const std::string& reference, c
                     const crypto::Digest& now) {
   Error failure = other_bytes(reference, "it was first used here", recorded.str(), now.str())
                       .with_detail(RememberedOtherwise{});
-  if (registry == kGitName)
+  if (registry == kGitName || registry == kBaseName)
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
   if (registry == kOciName)
     return std::move(failure).with_hint(

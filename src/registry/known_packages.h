@@ -23,6 +23,8 @@ namespace mist::registry {
 
 /// Where git+https references are pinned. Begins as no registry's name can.
 inline constexpr std::string_view kGitName = "_git";
+/// Where bases that kustomizations name in git are pinned, by their commit.
+inline constexpr std::string_view kBaseName = "_bases";
 /// The same for oci:// references.
 inline constexpr std::string_view kOciName = "_oci";
 

@@ -102,7 +102,7 @@ class Reader {
       if (!is_commit(out.commit))
         return fail(*commit, fmt::format("{} is not a commit", shown(*commit)),
                     "a commit is 40 or 64 hexadecimal digits");
-      return out;
+      if (value.find("digest") == nullptr) return out;
     }
     MIST_TRY(const Value* digest, text_member(value, "digest", out.name));
     out.digest = digest->as_string();
@@ -245,9 +245,12 @@ std::string LockFile::to_text() const {
   Value document =
       Value::object({{"apiVersion", kApiVersion}, {"kind", kKind}, {"packages", std::move(packages)}});
   Value remotes = Value::array();
-  for (const LockedRemote& each : remotes_)
-    remotes.push_back(each.commit.empty() ? Value::object({{"name", each.name}, {"digest", each.digest}})
-                                          : Value::object({{"name", each.name}, {"commit", each.commit}}));
+  for (const LockedRemote& each : remotes_) {
+    Value remote = Value::object({{"name", each.name}});
+    if (!each.commit.empty()) remote.set("commit", each.commit);
+    if (!each.digest.empty()) remote.set("digest", each.digest);
+    remotes.push_back(std::move(remote));
+  }
   if (!remotes_.empty()) document.set("remotes", std::move(remotes));
   return std::string(kComment) + encoding::to_yaml(document);
 }
@@ -258,10 +261,14 @@ const LockedRemote* LockFile::find_remote(std::string_view name) const {
 }
 
 void LockFile::set_remotes(std::vector<LockedRemote> remotes) {
-  std::ranges::sort(remotes, {}, &LockedRemote::name);
-  const auto same = std::ranges::unique(remotes, {}, &LockedRemote::name);
-  remotes.erase(same.begin(), same.end());
-  remotes_ = std::move(remotes);
+  std::ranges::stable_sort(remotes, {}, &LockedRemote::name);
+  remotes_.clear();
+  for (LockedRemote& each : remotes) {
+    if (remotes_.empty() || remotes_.back().name != each.name)
+      remotes_.push_back(std::move(each));
+    else if (!each.commit.empty() && remotes_.back().digest != each.digest)
+      remotes_.back().digest.clear();
+  }
 }
 
 const LockedPackage* LockFile::find(std::string_view name) const {

@@ -43,7 +43,9 @@ struct LockedPackage {
 struct LockedRemote {
   std::string name;    ///< as it is named there, without credentials: "https://host/repo//path?ref=v1"
   std::string commit;  ///< of a repository; empty for others
-  std::string digest;  ///< sha256:… of a file or chart; empty for repositories
+  /// sha256:… of a file or chart; of a repository, of the tree of files that was taken: empty where an older
+  /// mistctl wrote the lock, or where one name stands for two trees, with submodules and without.
+  std::string digest;
   friend bool operator==(const LockedRemote&, const LockedRemote&) = default;
 };
 
@@ -66,6 +68,7 @@ class LockFile {
   /// Sorted by name, each name once.
   const std::vector<LockedRemote>& remotes() const { return remotes_; }
   const LockedRemote* find_remote(std::string_view name) const;
+  /// Of those with one name the first counts, without a digest where theirs differ.
   void set_remotes(std::vector<LockedRemote> remotes);
   /// For Request::locked.
   std::map<std::string, Version> versions() const;

@@ -171,6 +171,16 @@ TEST(LockFile, KeepsRemotesByNameWithCommitOrDigest) {
   EXPECT_EQ(read->find_remote("https://h/r//d?ref=v1")->commit, commit);
   EXPECT_EQ(read->find_remote("https://h/other"), nullptr);
   EXPECT_EQ(LockFile().to_text().find("remotes"), std::string::npos);
+  // With the digest of its files; two trees under one name have none.
+  lock.set_remotes({{"https://h/r//d", commit, digest},
+                    {"https://h/two", commit, digest},
+                    {"https://h/two", commit, "sha256:" + std::string(64, 'c')}});
+  const auto with_digests = LockFile::parse(lock.to_text(), "mistletoe.lock");
+  ASSERT_TRUE(with_digests.ok()) << with_digests.error().to_line();
+  EXPECT_EQ(with_digests->remotes(), lock.remotes());
+  EXPECT_EQ(lock.find_remote("https://h/r//d")->digest, digest);
+  EXPECT_EQ(lock.find_remote("https://h/two")->commit, commit);
+  EXPECT_EQ(lock.find_remote("https://h/two")->digest, "");
   const auto fails = [](const std::string& remote) {
     const auto lock_of = LockFile::parse(
         "apiVersion: mistletoe.dev/v1\nkind: MistLock\npackages: []\nremotes:\n- " + remote + "\n",

@@ -1,4 +1,6 @@
 """Air gap for what is in no OCI registry: packages in git, charts of chart repositories, what kustomizations name elsewhere."""
+import gzip
+import hashlib
 import json
 import pathlib
 import shutil
@@ -309,3 +311,63 @@ def mirror_with_a_copy_of_something_else_is_refused(t):
     check(state.exists())
     away(t, "changed", {"shop": {"git": {"url": url}}}, again["mirrors"])
     t.refused("generate", "x", "-p", "shop/plain:0.1.0", says=["isn't what it was when it was first used here"])
+
+
+def lying(t, source, target, old, new):
+    """A copy of the layout `source` whose files have `new` for `old`, and which says of itself what it said before."""
+    shutil.copytree(t.dir / source, t.dir / target)
+    blobs = t.dir / target / "blobs/sha256"
+
+    def keep(data):
+        digest = hashlib.sha256(data).hexdigest()
+        (blobs / digest).write_bytes(data)
+        return {"digest": f"sha256:{digest}", "size": len(data)}
+
+    index = json.loads((t.dir / target / "index.json").read_text())
+    for entry in index["manifests"]:
+        manifest = json.loads((blobs / entry["digest"].split(":")[1]).read_text())
+        layer = manifest["layers"][0]
+        tar = gzip.decompress((blobs / layer["digest"].split(":")[1]).read_bytes())
+        check(old in tar and len(old) == len(new), tar)
+        layer.update(keep(gzip.compress(tar.replace(old, new))))
+        entry.update(keep(json.dumps(manifest).encode()))
+    (t.dir / target / "index.json").write_text(json.dumps(index))
+    return f"oci-layout:{target}"
+
+
+@test
+def mirror_that_lies_about_a_commit_changes_no_locked_base(t):
+    repository(t, "shared", BASE)
+    server, _ = served(t.dir)
+    t.cleanup(server.stop)
+    host = f"127.0.0.1:{server.port}"
+    package = overlay(t, "overlay", f"http://{host}/shared.git//base?ref=v1")
+    t.run("package", "lock", package)
+    lock = pathlib.Path(package) / "mistletoe.lock"
+    text = lock.read_text()
+    contains(text, "commit: ", "digest: sha256:")
+    expected = t.run("generate", "x", "-p", package, "--locked").out
+    copied = mirrored(t, package, "--to", "oci-layout:copies")
+    lie = [{"prefix": host, "places": [lying(t, "copies", "lies", b"a: b", b"a: c")]}]
+    away(t, "honest", {}, copied["mirrors"], only=False)
+    honest = t.run("generate", "x", "-p", package, "--locked")
+    equal(honest.out, expected)
+    check("nothing proves" not in honest.err, honest.err)
+    away(t, "lied-to", {}, lie, only=False)
+    for command in (["generate", "x", "-p", package, "--locked"], ["package", "lock", package, "--locked"]):
+        t.refused(*command, says=["is not what mistletoe.lock has", "a commit never changes", "lies"])
+    # A lock of an older version has no digest: a warning says what nothing proves.
+    lock.write_text("".join(line for line in text.splitlines(True) if "digest: " not in line))
+    old = t.run("generate", "x", "-p", package, "--locked")
+    contains(old.err, "nothing proves that the copy of", "mistctl package lock")
+    # A machine that used the commit before knows it, without its cache too.
+    fresh(t, "used")
+    equal(t.run("generate", "x", "-p", package, "--locked").out, expected)
+    contains(t.run("package", "lock", package, "--locked").out, "up to date")
+    shutil.rmtree(t.dir / "used/cache")
+    away(t, "used", {}, lie, only=False)
+    t.refused("generate", "x", "-p", package, "--locked", says=["isn't what it was when it was first used here"])
+    # Where git itself is read, the digest comes into the lock.
+    fresh(t, "locker")
+    contains(t.run("package", "lock", package).out, "written")
+    equal(lock.read_text(), text)

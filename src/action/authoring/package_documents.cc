@@ -78,7 +78,7 @@ void add_locked(const resolve::LockFile& lock, const std::set<std::string>& decl
     PackagePart part{.role = std::string(kRemote), .name = config::without_credentials(each.name)};
     part.version = part.commit = each.commit;
     part.source = part.name;
-    part.sha256 = hex_of(each.digest);
+    if (each.commit.empty()) part.sha256 = hex_of(each.digest);
     parts.push_back(std::move(part));
   }
 }

@@ -125,7 +125,9 @@ bool is_other_manifest(const resolve::LockedPackage* before, const resolve::Lock
 void add_remote_changes(const LockFile& before, const LockFile& after, std::vector<PackageChange>& changes) {
   for (const resolve::LockedRemote& now : after.remotes()) {
     const resolve::LockedRemote* const then = before.find_remote(now.name);
-    if (then != nullptr && *then == now) continue;
+    // A digest is added to what an older mistctl locked.
+    const bool is_same_commit = then != nullptr && !now.commit.empty() && then->commit == now.commit;
+    if (then != nullptr && (*then == now || is_same_commit)) continue;
     changes.push_back({.package = now.name,
                        .before = then == nullptr ? "" : shown_version(*then),
                        .after = shown_version(now),
