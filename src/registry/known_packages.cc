@@ -41,7 +41,8 @@ Status check_digest(const PackageRef& reference, const std::optional<crypto::Dig
   if (!wanted || *wanted == digest) return {};
   return error(ErrorKind::Conflict, "digest mismatch: {} pins other content", reference.display())
       .with_because(fmt::format("the digest of this content is {}", digest.str()))
-      .with_hint("if the package is the right one, correct or leave out the part after '@'");
+      .with_hint("if the package is the right one, correct or leave out the part after '@'")
+      .with_detail(OtherContent{digest});
 }
 
 KnownPackages::KnownPackages(FileSystem& files, EventSink& events, const config::Paths& paths,

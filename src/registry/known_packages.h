@@ -35,7 +35,12 @@ std::string pin_key(Form form) {
   return PackageRef(std::move(form)).display();
 }
 
-/// Succeeds if `digest` is the one that the reference pins, or it pins none. Errors: Conflict.
+/// The detail of an error about a reference whose content isn't what its digest says.
+struct OtherContent {
+  crypto::Digest digest;  ///< of this content
+};
+
+/// Succeeds if `digest` is the one that the reference pins, or it pins none. Errors: Conflict (OtherContent).
 Status check_digest(const PackageRef& reference, const std::optional<crypto::Digest>& wanted,
                     const crypto::Digest& digest);
 

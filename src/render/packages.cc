@@ -9,6 +9,7 @@
 #include "formats/remote_bases.h"
 #include "oci/reference.h"
 #include "oci/tags.h"
+#include "registry/known_packages.h"
 #include "render/chart_provenance.h"
 #include "render/deployed_version.h"
 
@@ -53,15 +54,36 @@ bool is_of_trusted_server(const registry::PackageRef& reference) {
   return oci == nullptr || !oci->repository.public_only;
 }
 
-// A path on this machine or a branch may have other content every day; a version of a registry may not.
-Status refuse_changed_bytes(const package::Source& source, const release::PackageInfo& recorded) {
-  const std::string& reference = source.reference;
-  if (recorded.digest == source.digest || reference.starts_with('/') || reference.starts_with("git+"))
+Error not_what_it_was(const std::string& reference, const std::string& is, const std::string& was) {
+  return error(ErrorKind::Conflict, "{} is not what the release was made from", reference)
+      .with_because(fmt::format("its digest is {}, it was {}", is, was))
+      .with_hint(fmt::format("if the new bytes are wanted, say so with -p {}", reference));
+}
+
+// A path on this machine or a branch may have other content every day; a version of a registry or a commit
+// may not.
+Status refuse_changed_bytes(const registry::PackageRef& parsed, const package::Source& source,
+                            const release::PackageInfo& recorded) {
+  if (recorded.digest == source.digest || std::holds_alternative<registry::LocalRef>(parsed.form()))
     return {};
-  Error failure = error(ErrorKind::Conflict, "{} is not what the release was made from", reference);
-  failure.because = fmt::format("its digest is {}, it was {}", source.digest, recorded.digest);
-  failure.hint = fmt::format("if the new bytes are wanted, say so with -p {}", reference);
-  return failure;
+  const auto* const git = std::get_if<registry::GitRef>(&parsed.form());
+  if (git != nullptr && !git->names_commit()) return {};
+  return not_what_it_was(source.reference, source.digest, recorded.digest);
+}
+
+// A commit with the digest that the record has, so that nothing else is kept under it, whoever gives it. The
+// recorded digest of a kustomization covers its remote bases, and those of other engines other files.
+registry::PackageRef as_recorded(const registry::PackageRef& parsed, const std::string& engine,
+                                 const release::PackageInfo& recorded) {
+  const auto* const git = std::get_if<registry::GitRef>(&parsed.form());
+  if (git == nullptr || !git->names_commit() || git->digest || engine != recorded.engine ||
+      engine == package::kKustomizeEngine)
+    return parsed;
+  const Result<crypto::Digest> digest = crypto::Digest::parse(recorded.digest);
+  if (!digest) return parsed;
+  registry::GitRef exact = *git;
+  exact.digest = *digest;
+  return registry::PackageRef(std::move(exact));
 }
 
 // Files that a compiler leaves beside sources may be too large for a package; that error alone doesn't tell
@@ -85,15 +107,23 @@ Packages::Packages(Dependencies dependencies)
 
 Result<package::Source> Packages::fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                                  const Context& context) {
-  MIST_TRY(package::Source source, fetch(recorded.reference, std::move(engine), &recorded.calls, context));
-  MIST_TRY_VOID(refuse_changed_bytes(source, recorded));
+  MIST_TRY(const registry::PackageRef parsed, registries_.parse(recorded.reference));
+  const registry::PackageRef exact = as_recorded(parsed, engine, recorded);
+  Result<package::Source> source = fetch(exact, std::move(engine), &recorded.calls, context);
+  if (!source) {
+    const auto* const other = source.error().detail<registry::OtherContent>();
+    return exact == parsed || other == nullptr
+               ? std::move(source).error()
+               : not_what_it_was(parsed.recorded(), other->digest.str(), recorded.digest);
+  }
+  if (exact != parsed) source->reference = parsed.recorded();
+  MIST_TRY_VOID(refuse_changed_bytes(parsed, *source, recorded));
   return source;
 }
 
-Result<package::Source> Packages::fetch(std::string_view reference, std::string engine,
+Result<package::Source> Packages::fetch(const registry::PackageRef& parsed, std::string engine,
                                         const std::vector<release::CalledPackage>* recorded,
                                         const Context& context) {
-  MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
   MIST_TRY(Found first, read_verified(parsed, std::move(engine), context));
   MIST_TRY(package::Source source, completed(std::move(first), dependencies_.locked, context));
   // Paths among its dependencies are relative to its directory. An unpacked package may name none.

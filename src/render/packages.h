@@ -49,7 +49,8 @@ class Packages final : private PackageFinder {
   /// a directory, instead of what its files tell; empty: that. Errors: those of Registries, of
   /// formats::fetch_remote_bases and of resolve_dependencies.
   Result<package::Source> fetch(std::string_view reference, std::string engine, const Context& context) {
-    return fetch(reference, std::move(engine), nullptr, context);
+    MIST_TRY(const registry::PackageRef parsed, registries_.parse(reference));
+    return fetch(parsed, std::move(engine), nullptr, context);
   }
   /// From now on, `copied` gets copies for mirrors of what kustomizations name elsewhere, as
   /// formats::RemoteDependencies::copied does.
@@ -60,7 +61,7 @@ class Packages final : private PackageFinder {
   /// The proofs by which `Dependencies::keyring` signed the chart that was fetched last.
   const std::vector<trust::Proof>& verified() const { return verified_; }
   /// The same for a release, which keeps the versions of what its package calls. Conflict too when a
-  /// version's bytes changed.
+  /// version's bytes changed, or those of a commit.
   Result<package::Source> fetch_recorded(const release::PackageInfo& recorded, std::string engine,
                                          const Context& context);
   /// The dependencies that `source` would have, for its lock; `directory` as in solve_dependencies.
@@ -87,7 +88,7 @@ class Packages final : private PackageFinder {
   Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
 
  private:
-  Result<package::Source> fetch(std::string_view reference, std::string engine,
+  Result<package::Source> fetch(const registry::PackageRef& reference, std::string engine,
                                 const std::vector<release::CalledPackage>* recorded, const Context& context);
   // A package as it is, which may lack what it names elsewhere; and where it comes from.
   struct Found {

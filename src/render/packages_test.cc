@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 #include <string>
 
+#include "registry/address_copies.h"
+#include "registry/oci_fixture.h"
+#include "testing/forwarding_transport.h"
 #include "testing/recorded_events.h"
 #include "testing/temp_dir.h"
 
@@ -124,6 +128,57 @@ TEST_F(PackagesOfThisMachine, AVersionOfOtherBytesThanTheReleaseRunsIsRefusedAnd
   const auto named = fetch_now(&deployed, hint.substr(hint.rfind(' ') + 1));
   ASSERT_TRUE(named.ok()) << named.error().to_line();
   EXPECT_NE(named->digest, deployed.digest);
+}
+
+// Another machine recorded what git gave; here a mirror states the same commit.
+TEST_F(PackagesOfThisMachine, ACommitOfOtherBytesThanTheReleaseWasMadeFromIsRefused) {
+  registry::testing::MemoryRegistry mirror;
+  ASSERT_TRUE(files.make_directories(paths.home, 0700).ok());
+  ASSERT_TRUE(files
+                  .write(paths.config_file,
+                         "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  mirrors:\n"
+                         "  - {prefix: git.example, places: ['oci://mirror.example/copies'], only: true}\n")
+                  .ok());
+  const std::string commit(40, 'a');
+  const auto publish = [&](std::string remark) {
+    const registry::PackageContent content(registry::PackageTree{{{"map.yaml", std::move(remark)}}});
+    const auto copy =
+        registry::copy_of_package(*registry::AddressName::of("https://git.example/team.git", "deploy"),
+                                  {registry::tag_of_ref(registry::CopyOf::Package, commit),
+                                   registry::tag_of_ref(registry::CopyOf::Package, "main")},
+                                  content, {.commit = commit});
+    ASSERT_TRUE(copy.ok());
+    for (const std::string& tag : copy->tags) mirror.publish(tag, copy->artifact);
+  };
+  release::PackageInfo recorded;
+  recorded.engine = "yaml";
+  const auto fetch_recorded = [&](const std::string& ref) {
+    recorded.reference = "git+https://git.example/team.git//deploy?ref=" + ref;
+    registry::Registries::Dependencies registries{files, processes, events, paths, clock};
+    registries.oci.transport = [&] { return std::make_unique<testing::ForwardingTransport>(mirror.web); };
+    Packages packages({.registries = std::move(registries), .transport = {}, .engines = {}});
+    return packages.fetch_recorded(recorded, recorded.engine, Context());
+  };
+  publish("# right\n");
+  recorded.digest =
+      registry::digest_of(registry::PackageContent(registry::PackageTree{{{"map.yaml", "# right\n"}}})).str();
+  const auto right = fetch_recorded(commit);
+  ASSERT_TRUE(right.ok()) << right.error().to_line();
+  EXPECT_EQ(right->reference, recorded.reference);
+  EXPECT_TRUE(events.messages.empty()) << "the record proves it: " << events.messages.front();
+  publish("# evil\n");
+  for (const char* const engine : {"yaml", "kustomize"}) {
+    recorded.engine = engine;
+    const auto evil = fetch_recorded(commit);
+    ASSERT_FALSE(evil.ok()) << engine;
+    EXPECT_EQ(evil.error().kind, ErrorKind::Conflict);
+    EXPECT_THAT(evil.error().to_line(), HasSubstr("is not what the release was made from"));
+    EXPECT_THAT(evil.error().because, HasSubstr(recorded.digest));
+  }
+  // A branch may have other content every day.
+  recorded.engine = "yaml";
+  const auto branch = fetch_recorded("main");
+  EXPECT_TRUE(branch.ok()) << branch.error().to_line();
 }
 
 TEST_F(PackagesOfThisMachine, AKustomizationOfSomebodyElseReadsNothingAroundIt) {

@@ -371,3 +371,23 @@ def mirror_that_lies_about_a_commit_changes_no_locked_base(t):
     fresh(t, "locker")
     contains(t.run("package", "lock", package).out, "written")
     equal(lock.read_text(), text)
+
+
+@test
+def mirror_that_lies_about_a_commit_changes_no_release(t):
+    server, _, url = in_git(t, "packages", ("0.1.0",))
+    host = f"127.0.0.1:{server.port}"
+    commit = git("rev-parse", "v1", cwd=t.dir / "packages-work")
+    package = f"git+{url}//packages/plain/0.1.0?ref={commit}"
+    t.run("install", "plain", "-p", package)
+    digest = t.run("inspect", "release", "plain", "-o", "json").json["revisions"][-1]["package"]["digest"]
+    mirrored(t, package, "--to", "oci-layout:copies")
+    lie = [{"prefix": host, "places": [lying(t, "copies", "lies", b'"0.1.0"', b'"9.9.9"')]}]
+    away(t, "lied-to", {}, lie, only=False)
+    t.refused("upgrade", "plain", says=["is not what the release was made from", digest])
+    t.refused("generate", "x", "-p", f"{package}@{digest}", says=["pins other content"])
+    contains(t.run("generate", "x", "-p", package).err, "nothing proves that the copy of", commit)
+    away(t, "honest", {}, [{"prefix": host, "places": ["oci-layout:copies"]}], only=False)
+    honest = t.run("upgrade", "plain")
+    check("nothing proves" not in honest.err, honest.err)
+    t.run("uninstall", "plain", "--yes")
