@@ -92,6 +92,13 @@ class HelmView final : public RegistryView {
     return packages_in(index.charts);
   }
 
+  // Once in a command: it may depend on many charts of one repository.
+  Result<std::vector<std::string>> newest_versions(const std::string& registry, const std::string& path,
+                                                   const Context& context, const Accept& accept) override {
+    if (!away_.has_answered(server_.url)) MIST_TRY_VOID(newest_index(context, accept));
+    return versions(registry, path, context, accept);
+  }
+
   // There are none but the index, which isn't parsed for its state: a search asks for that each time.
   Result<RegistryFile> file(const std::string& /*path*/, const std::string& known, const Context& context,
                             const Accept& accept) override {

@@ -22,6 +22,7 @@
 namespace mist::registry {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -138,6 +139,22 @@ TEST_F(HelmRegistry, AKnownVersionAsksNothingAndANewOneIsFoundByAnUpdate) {
   publish("1.3.0", "four");
   EXPECT_EQ(fetch("shop/db:1.3.0"), "shop/db:1.3.0 four");
   EXPECT_EQ(web.count(), before + 2) << "the index and the archive";
+}
+
+TEST_F(HelmRegistry, ANewVersionIsChosenAmongThoseThatThereAreNow) {
+  add();
+  ASSERT_EQ(fetch("shop/db:1.0.0"), "shop/db:1.0.0 one");
+  publish("1.3.0", "four");
+  Registries& all = open();
+  EXPECT_THAT(*all.list_versions("shop", "db", Context()), Not(Contains("1.3.0"))) << "as it was read";
+  const std::size_t before = web.count();
+  EXPECT_THAT(*all.newest_versions("shop", "db", Context()), Contains("1.3.0"));
+  EXPECT_THAT(*all.newest_versions("shop", "db", Context()), Contains("1.3.0"));
+  EXPECT_EQ(web.count(), before + 1) << "many charts of one repository: one request";
+  away = true;
+  EXPECT_THAT(*open().newest_versions("shop", "db", Context()), Contains("1.3.0"));
+  ASSERT_FALSE(events.messages.empty());
+  EXPECT_THAT(events.messages.back(), HasSubstr("as it was when it was last read"));
 }
 
 TEST_F(HelmRegistry, AnIndexThatDidNotChangeIsNotSentAgain) {

@@ -75,13 +75,13 @@ class MirroredView final : public RegistryView {
 
   Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
                                             const Context& context, const Accept& accept) override {
-    const std::optional<AddressName> name = AddressName::of(address_, path);
-    MIST_TRY(const Places places, places_of(name));
-    if (places == Places::Original) return view_->versions(registry, path, context, accept);
-    MIST_TRY(std::vector<std::string> some, copies_.versions(*name, context));
-    if (!some.empty()) return some;
-    if (places == Places::MirrorsOnly) return not_in_mirrors(fmt::format("{}/{}", registry, path), *name);
-    return view_->versions(registry, path, context, accept);
+    MIST_TRY(std::optional<std::vector<std::string>> copied, copied_versions(registry, path, context));
+    return copied ? *std::move(copied) : view_->versions(registry, path, context, accept);
+  }
+  Result<std::vector<std::string>> newest_versions(const std::string& registry, const std::string& path,
+                                                   const Context& context, const Accept& accept) override {
+    MIST_TRY(std::optional<std::vector<std::string>> copied, copied_versions(registry, path, context));
+    return copied ? *std::move(copied) : view_->newest_versions(registry, path, context, accept);
   }
 
   Result<PackageIndex> index(const Context& context, const Accept& accept) override {
@@ -107,6 +107,19 @@ class MirroredView final : public RegistryView {
 
   Result<Places> places_of(const std::optional<AddressName>& name) const {
     return name ? copies_.places(*name) : Result<Places>(Places::Original);
+  }
+
+  // Nothing: the registry may be asked.
+  Result<std::optional<std::vector<std::string>>> copied_versions(const std::string& registry,
+                                                                  const std::string& path,
+                                                                  const Context& context) const {
+    const std::optional<AddressName> name = AddressName::of(address_, path);
+    MIST_TRY(const Places places, places_of(name));
+    if (places == Places::Original) return std::optional<std::vector<std::string>>();
+    MIST_TRY(std::vector<std::string> some, copies_.versions(*name, context));
+    if (!some.empty()) return std::optional(std::move(some));
+    if (places == Places::MirrorsOnly) return not_in_mirrors(fmt::format("{}/{}", registry, path), *name);
+    return std::optional<std::vector<std::string>>();
   }
 
   // Nothing: the registry may be asked. NotFound: it may not, and no mirror has it.

@@ -247,6 +247,15 @@ Result<std::vector<std::string>> Registries::list_versions(const std::string& re
   return view->versions(registry, path, context, impl_->known.refusing(registry));
 }
 
+Result<std::vector<std::string>> Registries::newest_versions(const std::string& registry,
+                                                             const std::string& path,
+                                                             const Context& context) {
+  MIST_TRY(const std::optional<std::string> url, impl_->configured.oci_url(registry, "/" + path));
+  if (url) return list_versions(registry, path, context);
+  MIST_TRY(const std::unique_ptr<RegistryView> view, impl_->configured.open(registry));
+  return view->newest_versions(registry, path, context, impl_->known.refusing(registry));
+}
+
 Result<std::vector<std::string>> Registries::list_versions(const oci::Repository& repository,
                                                            const Context& context) {
   MIST_TRY(OciSource* const client, oci_source());

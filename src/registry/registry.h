@@ -128,6 +128,11 @@ class Registries {
   /// Ascending. Reads the snapshot; the network only when there is none yet. Errors: NotFound and as fetch.
   Result<std::vector<std::string>> list_versions(const std::string& registry, const std::string& path,
                                                  const Context& context);
+  /// The same, to choose a new version among: of a chart repository or a catalog as it is now, though asked
+  /// once by each of these objects; of git as the local copy has it, as for a range. While the server is
+  /// away, with a warning, as it was.
+  Result<std::vector<std::string>> newest_versions(const std::string& registry, const std::string& path,
+                                                   const Context& context);
   /// The tags of an OCI repository that are whole versions, newest first. Asks the registry. Errors: NotFound
   /// (all that are versions are like "1.4"), of OciClient::tags.
   Result<std::vector<std::string>> list_versions(const oci::Repository& repository, const Context& context);

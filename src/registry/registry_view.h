@@ -84,6 +84,13 @@ class RegistryView {
   /// The versions of a package, ascending. Errors: NotFound (no such package), as index.
   virtual Result<std::vector<std::string>> versions(const std::string& registry, const std::string& path,
                                                     const Context& context, const Accept& accept);
+  /// The same, to choose a new one among: of a state that is cheap to ask for as it is now, while its server
+  /// answers.
+  virtual Result<std::vector<std::string>> newest_versions(const std::string& registry,
+                                                           const std::string& path, const Context& context,
+                                                           const Accept& accept) {
+    return versions(registry, path, context, accept);
+  }
   /// The file with the signature of a package: that of `path` beside the packages. Nothing: there is none.
   virtual Result<std::optional<std::string>> signature(const RegistryRef& reference, const std::string& path,
                                                        const Context& context, const Accept& accept);

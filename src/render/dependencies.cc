@@ -133,7 +133,8 @@ std::string version_text(const std::string& reference) {
 
 bool is_whole(const std::string& version) { return oci::is_fixed_version(oci::tag_of_version(version)); }
 
-// Keeps all that it reads, and the errors of what can't be read. Any thread, except for only() and know().
+// Keeps all that it reads, and the errors of what can't be read. Any thread, except for only(), know() and
+// keep().
 class Finder final : public resolve::Provider {
  public:
   Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}
@@ -148,6 +149,9 @@ class Finder final : public resolve::Provider {
     if (written.ok() && *written == locked.version) note(locked.name, locked.version, text);
     locked_.emplace(std::pair(locked.name, locked.version), locked.origin);
   }
+
+  /// Its locked version is kept where it fits, so no newer one is looked for.
+  void keep(const std::string& id) { kept_.insert(id); }
 
   /// Of a version that is known, the bytes that it has now are wanted.
   void forget_bytes(const resolve::LockedPackage& locked) {
@@ -285,7 +289,8 @@ class Finder final : public resolve::Provider {
       return error(ErrorKind::Invalid, "the dependency \"{}\" names no package of a registry",
                    escape_controls(id))
           .with_hint("as in mistletoe/databases/mariadb; a path on this machine begins with ./ or ../");
-    auto texts = packages_.versions(id, context_);
+    auto texts =
+        kept_.contains(id) ? packages_.versions(id, context_) : packages_.newest_versions(id, context_);
     if (!texts.ok() && texts.error().kind != ErrorKind::NotFound) return std::move(texts).error();
     std::vector<resolve::Candidate> candidates =
         texts.ok() ? std::vector<resolve::Candidate>() : locked_of(id);
@@ -336,6 +341,7 @@ class Finder final : public resolve::Provider {
   OnceMap<std::string, std::vector<resolve::Candidate>> listed_;  // by id
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, Version>, std::string> written_;  // guarded by mutex_
+  std::set<std::string> kept_;                                      // ids
   std::map<std::string, std::string> only_;                         // id → version
   std::map<std::pair<std::string, Version>, resolve::Origin> locked_;
   std::set<std::pair<std::string, Version>> moved_;
@@ -404,7 +410,9 @@ class Resolver {
         for (const resolve::LockedPackage& each : lock_->packages()) {
           if (!rules_.as_without_lock) request.locked.emplace(each.name, each.version);
           finder_.know(each);
-          if (rules_.update.contains(each.name)) finder_.forget_bytes(each);
+          const bool is_updated = rules_.update.contains(each.name);
+          if (is_updated) finder_.forget_bytes(each);
+          if (!is_updated && !rules_.as_without_lock) finder_.keep(each.name);
         }
       }
       MIST_TRY(resolution.solution, solve(request));

@@ -42,6 +42,11 @@ class PackageFinder {
   /// The versions of a package of a registry, in any order: "mistletoe/databases/mariadb",
   /// "oci://host/databases/mariadb". Errors: those of Registries.
   virtual Result<std::vector<std::string>> versions(const std::string& package, const Context& context) = 0;
+  /// The same, to choose a new version among: Registries::newest_versions.
+  virtual Result<std::vector<std::string>> newest_versions(const std::string& package,
+                                                           const Context& context) {
+    return versions(package, context);
+  }
 };
 
 /// The packages that a source was resolved to, and that those may call, each once; sorted by id.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <latch>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -17,7 +18,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 // A registry in memory: reference → what the package declares in spec.dependencies.
 class FakeFinder final : public PackageFinder {
@@ -54,6 +57,15 @@ class FakeFinder final : public PackageFinder {
     return found == versions_.end() ? std::vector<std::string>() : found->second;
   }
 
+  Result<std::vector<std::string>> newest_versions(const std::string& package,
+                                                   const Context& context) override {
+    {
+      const std::lock_guard guard(mutex_);
+      asked_newest.push_back(package);
+    }
+    return versions(package, context);
+  }
+
   Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
                                       const Context& context) override {
     const auto kept = by_origin.find(locked.source);
@@ -75,9 +87,11 @@ class FakeFinder final : public PackageFinder {
   std::map<std::string, package::Source> by_origin;  ///< what a lock's origin still leads to
   std::vector<std::string> moved;                    ///< asked for whatever their bytes were
   std::atomic<int> asked_versions = 0;
+  std::vector<std::string> asked_newest;  ///< guarded by mutex_ while it is resolved
   std::function<void()> on_versions;
 
  private:
+  std::mutex mutex_;
   std::map<std::string, std::vector<std::string>> versions_;
   std::map<std::string, package::Source> sources_;
 };
@@ -387,6 +401,22 @@ TEST(LockedDependencies, ALockKeepsVersionsThatFitAndWantsThemByteForByte) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
   EXPECT_THAT(refused.error().message, HasSubstr("m/db:1.0.0 is not what mistletoe.lock"));
+}
+
+TEST(LockedDependencies, ARegistryIsAskedForWhatIsNewOnlyWhereAVersionIsChosen) {
+  FakeFinder finder;
+  finder.add("m/db", "1.0.0", "[{name: tls, package: m/tls}]");
+  finder.add("m/tls", "0.1.0");
+  const resolve::LockFile lock = lock_of(finder, kAsksForDb);
+  EXPECT_THAT(finder.asked_newest, UnorderedElementsAre("m/db", "m/tls"));
+  finder.asked_newest.clear();
+  lock_of(finder, kAsksForDb, {.lock = lock});
+  EXPECT_THAT(finder.asked_newest, IsEmpty());
+  lock_of(finder, kAsksForDb, {.lock = lock, .update = {"m/tls"}});
+  EXPECT_THAT(finder.asked_newest, UnorderedElementsAre("m/tls"));
+  finder.asked_newest.clear();
+  lock_of(finder, kAsksForDb, {.lock = lock, .as_without_lock = true});
+  EXPECT_THAT(finder.asked_newest, UnorderedElementsAre("m/db", "m/tls"));
 }
 
 TEST(LockedDependencies, AVersionIsReadAsItsRegistryWritesIt) {

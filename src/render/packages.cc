@@ -200,6 +200,21 @@ Result<Packages::Tag> Packages::tag_of(const resolve::LockedPackage& locked, con
   return *there == *manifest ? Tag::AsLocked : Tag::Moved;
 }
 
+Result<std::string> Packages::local_copy_of(const std::string& package) const {
+  if (package.starts_with(oci::kScheme)) return std::string();
+  MIST_TRY(const std::vector<config::Registry> all, registries_.list());
+  const auto found = std::ranges::find(all, package.substr(0, package.find('/')), &config::Registry::name);
+  const bool is_git = found != all.end() && std::holds_alternative<config::GitSource>(found->remote().source);
+  return is_git ? found->name : std::string();
+}
+
+Result<std::vector<std::string>> Packages::newest_versions(const std::string& package,
+                                                           const Context& context) {
+  if (package.starts_with(oci::kScheme)) return versions(package, context);
+  const auto slash = std::min(package.find('/'), package.size() - 1);
+  return registries_.newest_versions(package.substr(0, slash), package.substr(slash + 1), context);
+}
+
 Result<std::vector<std::string>> Packages::versions(const std::string& package, const Context& context) {
   if (package.starts_with(oci::kScheme)) {
     MIST_TRY(oci::Repository repository, oci::Repository::parse(package));

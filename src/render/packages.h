@@ -84,8 +84,13 @@ class Packages final : private PackageFinder {
   enum class Tag : std::uint8_t { AsLocked, Moved, Gone };
   /// AsLocked too where the lock names no manifest. Asks the registry. Errors: those of Registries.
   Result<Tag> tag_of(const resolve::LockedPackage& locked, const Context& context);
-  /// As PackageFinder has it.
+  /// The registry in git whose local copy says which versions of the package there are, "team" of "team/web";
+  /// empty: it is of another kind. Errors: of a configuration that can't be read.
+  Result<std::string> local_copy_of(const std::string& package) const;
+  /// As PackageFinder has them.
   Result<std::vector<std::string>> versions(const std::string& package, const Context& context) override;
+  Result<std::vector<std::string>> newest_versions(const std::string& package,
+                                                   const Context& context) override;
 
  private:
   Result<package::Source> fetch(const registry::PackageRef& reference, std::string engine,
