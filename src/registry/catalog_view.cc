@@ -1,5 +1,6 @@
 #include "registry/catalog_view.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,6 +27,25 @@ constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostBlob = 2 * kMaxPackageBytes;  // with its paths and lengths
 constexpr int kMostPages = 100;                            // of 100 versions
+
+constexpr std::string_view kIndexVersion = "mistletoe.dev/v1alpha1";
+constexpr std::string_view kIndexKind = "PackageIndex";
+
+// By its first line: without it any text would be an index of no packages. `place`: of the index, for
+// people. Errors: Invalid.
+Status check_is_index(std::string_view text, const std::string& place) {
+  const Result<Value> first = encoding::parse_json(text.substr(0, text.find('\n')));
+  if (!first || first->string_at("kind") != kIndexKind)
+    return error(ErrorKind::Invalid, "{} is not an index of packages", place)
+        .with_because(text.empty() ? "it is empty" : "its first line doesn't say so")
+        .with_hint("check the address: it is that of a mistletoe-catalog, as its pages name it");
+  const std::string_view version = first->string_at("apiVersion");
+  if (version == kIndexVersion) return {};
+  return error(ErrorKind::Invalid, "{} is an index of version {}", place,
+               escape_controls(version.substr(0, 100)))
+      .with_because(fmt::format("this mistctl reads {}", kIndexVersion))
+      .with_hint("a newer mistctl reads it");
+}
 
 // As the layout of a registry has them, so that names are judged as everywhere. Only of the newest version
 // the index has the digest, which is the entry's object.
@@ -81,8 +101,7 @@ class CatalogView final : public RegistryView {
     MIST_TRY(const encoding::SemVerRange range, encoding::SemVerRange::parse(reference.version));
     Result<std::vector<std::string>> versions = published(reference, context);
     if (!versions && versions.error().kind == ErrorKind::Retryable && kept_index()) {
-      events_.warn(fmt::format("{}; the versions in {} are taken as they were when they were last read",
-                               escape_controls(versions.error().to_line()), name_));
+      warn_of_last_index(versions.error());
       return RegistryView::exact(reference, context, accept);
     }
     if (!versions) return std::move(versions).error();
@@ -110,6 +129,17 @@ class CatalogView final : public RegistryView {
     // There are no others.
     if (path == kIndexFile && !file.is_known) file.bytes = std::move(kept.text);
     return file;
+  }
+
+  // The index that is kept has the newest twenty.
+  Result<std::vector<std::string>> newest_versions(const std::string& registry, const std::string& path,
+                                                   const Context& context, const Accept& accept) override {
+    Result<std::vector<std::string>> all =
+        published({.registry = registry, .path = path, .version = {}, .digest = {}}, context);
+    if (all) std::ranges::reverse(*all);
+    if (all || all.error().kind != ErrorKind::Retryable || !kept_index()) return all;
+    warn_of_last_index(all.error());
+    return versions(registry, path, context, accept);
   }
 
   PackageIndex known() const override {
@@ -145,7 +175,16 @@ class CatalogView final : public RegistryView {
     const Context& context_;
   };
 
-  std::optional<KeptIndex> kept_index() const { return read_kept_index(files_, directory_); }
+  void warn_of_last_index(const Error& why) {
+    events_.warn(fmt::format("{}; the versions in {} are taken as they were when they were last read",
+                             escape_controls(why.to_line()), name_));
+  }
+
+  std::optional<KeptIndex> kept_index() const {
+    std::optional<KeptIndex> kept = read_kept_index(files_, directory_);
+    if (kept && !check_is_index(kept->text, shown())) kept.reset();
+    return kept;
+  }
 
   Result<KeptIndex> some_index(const Context& context, const Accept& accept) {
     std::optional<KeptIndex> kept = kept_index();
@@ -209,6 +248,7 @@ class CatalogView final : public RegistryView {
           .with_hint("check the address: it is that of a mistletoe-catalog, as its pages name it");
     KeptIndex fetched({.etag = std::move(file.validators.etag), .last_modified = {}},
                       *std::move(file.content));
+    MIST_TRY_VOID(check_is_index(fetched.text, escape_controls(config::redact_urls(url))));
     return take(std::move(fetched), context, accept);
   }
 

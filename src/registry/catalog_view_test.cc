@@ -85,7 +85,7 @@ class CatalogRegistry : public ::testing::Test {
     http::Response response{.status = 200, .headers = {}, .body = {}};
     constexpr std::string_view kVersions = "/api/v1/packages/etcd/versions/", kBlobs = "/api/v1/blobs/";
     if (path == "/mistletoe-index.jsonl") {
-      response.body = index();
+      response.body = other_index.value_or(index());
       const std::string etag = fmt::format("\"{}\"", crypto::sha256(response.body).hex());
       if (http::find_header(request.headers, "If-None-Match") == etag)
         return {.status = 304, .headers = {}, .body = {}};
@@ -165,6 +165,7 @@ class CatalogRegistry : public ::testing::Test {
   std::vector<Version> versions;
   std::map<std::string, std::string> blobs;
   std::string hidden;
+  std::optional<std::string> other_index;  // instead of its own
   bool away = false;
   bool has_shards = false, forged = false;
   std::unique_ptr<Registries> registries;
@@ -250,6 +251,39 @@ TEST_F(CatalogRegistry, ADamagedIndexIsFetchedAgain) {
   const auto file = open().read_file("community", "mistletoe-index.jsonl", "", Context());
   ASSERT_TRUE(file.ok()) << file.error().to_line();
   EXPECT_EQ(file->bytes, index());
+}
+
+TEST_F(CatalogRegistry, SomethingElseThanAnIndexIsRefusedAndTheLastOneKept) {
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  struct Case {
+    std::string text, says;
+  };
+  for (const Case& each : {Case{"", "it is empty"}, Case{"{}", "its first line doesn't say so"},
+                           Case{"not JSON", "its first line doesn't say so"},
+                           Case{R"({"apiVersion":"mistletoe.dev/v9","kind":"PackageIndex"})",
+                                "index of version mistletoe.dev/v9"}}) {
+    other_index = each.text;
+    const auto update = open().update("community", Context(), ChangedVersions::Refuse);
+    ASSERT_FALSE(update.ok()) << each.text;
+    EXPECT_EQ(update.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(update.error().to_line(),
+                AllOf(HasSubstr("https://catalog.example/mistletoe-index.jsonl"), HasSubstr(each.says)));
+  }
+  EXPECT_EQ(open().read_file("community", "mistletoe-index.jsonl", "", Context())->bytes, index());
+  EXPECT_EQ(fetch("community/etcd:1.0.0"), "community/etcd:1.0.0 one");
+}
+
+TEST_F(CatalogRegistry, ANewVersionIsChosenAmongThoseThatThereAreNow) {
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  publish("1.3.0", "three");
+  EXPECT_THAT(*open().list_versions("community", "etcd", Context()), ElementsAre("1.0.0", "1.2.0"));
+  EXPECT_THAT(*open().newest_versions("community", "etcd", Context()),
+              ElementsAre("1.0.0", "1.2.0", "1.3.0"));
+  away = true;
+  EXPECT_THAT(*open().newest_versions("community", "etcd", Context()), ElementsAre("1.0.0", "1.2.0"));
+  EXPECT_THAT(events.messages, Contains(HasSubstr("as they were when they were last read")));
 }
 
 TEST_F(CatalogRegistry, OnlyWhatPassedIsFetched) {
