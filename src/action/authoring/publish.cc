@@ -240,7 +240,7 @@ Result<Publication> prepare_publication(render::RenderedRelease rendered, const 
   return publication;
 }
 
-Result<oci::Artifact> artifact_of(const Publication& publication) {
+Result<oci::Artifact> artifact_of(const Publication& publication, std::string_view tag) {
   std::map<std::string, std::string> by_path;
   for (const RenderedObject& each : publication.objects)
     by_path.emplace(path_of(each.object.key()), encoding::to_yaml(each.object.value()));
@@ -258,7 +258,9 @@ Result<oci::Artifact> artifact_of(const Publication& publication) {
   add(oci::kSourceAnnotation, publication.source);
   add(oci::kRevisionAnnotation, publication.revision);
   add(oci::kTitleAnnotation, publication.package.name);
-  add(oci::kVersionAnnotation, publication.package.version);
+  const std::string& version = publication.package.version;
+  const bool is_its_own = !oci::is_fixed_version(tag) || oci::fits_version(tag, version);
+  add(oci::kVersionAnnotation, is_its_own ? version : oci::version_of_tag(tag));
   if (!publication.left_out.empty()) add(kSecretsAnnotation, std::string(kExternal));
   return oci::rendered_artifact(std::move(archive), std::move(annotations));
 }
@@ -269,7 +271,7 @@ Result<registry::PushReport> publish(registry::OciClient& client, const Publicat
   if (destination.tag.empty()) {
     MIST_TRY(destination.tag, own_tag(publication.package, destination));
   }
-  MIST_TRY(const oci::Artifact artifact, artifact_of(publication));
+  MIST_TRY(const oci::Artifact artifact, artifact_of(publication, destination.tag));
   MIST_TRY(const std::optional<crypto::Digest> same, same_content(client, destination, artifact, context));
   if (same) {
     registry::PushReport report{.pushed = destination, .was_there = true};

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "action/query/diff.h"
@@ -46,8 +47,10 @@ struct Publication {
 Result<Publication> prepare_publication(render::RenderedRelease rendered, const PublishOptions& options,
                                         EventSink& events, const Context& context);
 
-/// A file for each object: NAMESPACE/KIND-NAME.yaml, or KIND-NAME.yaml.
-Result<oci::Artifact> artifact_of(const Publication& publication);
+/// A file for each object: NAMESPACE/KIND-NAME.yaml, or KIND-NAME.yaml. A `tag` that is a whole version is
+/// the version that the artifact states, as a signature under it would not count otherwise; else the
+/// package's is.
+Result<oci::Artifact> artifact_of(const Publication& publication, std::string_view tag = {});
 
 /// Pushes it, unless the same is there already: an artifact that differs only in when it was created is the
 /// same. A destination without a tag gets the package's version. Errors: Invalid (no whole version to be

@@ -5,6 +5,7 @@
 
 #include "encoding/gzip.h"
 #include "encoding/tar.h"
+#include "oci/annotation.h"
 #include "registry/oci_fixture.h"
 #include "testing/recorded_events.h"
 #include "testing/yaml.h"
@@ -279,6 +280,20 @@ TEST_F(Publish, WithoutATagItIsTheVersionAndThatStays) {
               *oci::Reference::parse_destination("oci://reg.example/deploy/shop"), {}, Context());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::Conflict);
+}
+
+// A signature under a version counts only if the artifact states that version; the package may have another.
+TEST_F(Publish, AVersionInTheTagIsTheVersionThatTheArtifactStates) {
+  const auto stated = [&](std::string_view tag) {
+    published(publication({object(kMap)}), fmt::format("oci://reg.example/deploy/shop:{}", tag));
+    const auto document =
+        oci::parse_document(registry.manifests.at(std::string(tag)), oci::kManifestType, "the manifest");
+    return std::get<oci::Manifest>(*document).annotations.at(std::string(oci::kVersionAnnotation));
+  };
+  EXPECT_EQ(stated("3.0.1"), "3.0.1");
+  EXPECT_EQ(stated("3.0.1_b.5"), "3.0.1+b.5");
+  EXPECT_EQ(stated("v1.4.0"), "1.4.0");
+  EXPECT_EQ(stated("prod"), "1.4.0") << "the package's own";
 }
 
 TEST_F(Publish, OnlyAWholeVersionIsATagByItself) {
