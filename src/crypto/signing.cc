@@ -208,6 +208,15 @@ bool PublicKey::verify(std::string_view message, std::string_view signature) con
   return holds;
 }
 
+namespace {
+
+// By PKCS #8 its label says so, in the older form (RFC 1421) a header below it.
+bool is_encrypted(std::string_view pem) {
+  return pem_label(pem).contains("ENCRYPTED") || pem.contains("\nProc-Type: 4,ENCRYPTED");
+}
+
+}  // namespace
+
 Result<PrivateKey> PrivateKey::parse(std::string_view pem, const SecretString& passphrase) {
   const MemoryBio bio = reading(pem);
   const KeyOwner key(
@@ -216,7 +225,7 @@ Result<PrivateKey> PrivateKey::parse(std::string_view pem, const SecretString& p
     ERR_clear_error();
     const std::string_view label = pem_label(pem);
     Error failure = error(ErrorKind::Invalid, "the private key can't be read");
-    const bool encrypted = label.find("ENCRYPTED") != std::string_view::npos;
+    const bool encrypted = is_encrypted(pem);
     failure.because = label.empty() ? "it is no PEM text"
                       : encrypted   ? "the password is wrong, or the key is damaged"
                                     : fmt::format("it is: {}", escape_controls(label.substr(0, 60)));

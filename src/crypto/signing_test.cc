@@ -23,6 +23,21 @@ ASm3kOu+HcOXyxdBqx06jeARUWihRANCAAS15PBY4X7XxsDdoxcxPZVizAVfdtsC
 inMtTlW/H27ycoRC8hiOS59xvqkWcnpy+fajZ5UlaSEw2eU8ojNah5PZ
 -----END PRIVATE KEY-----
 )";
+// Of kEncryptedOld its public key, and how `openssl ec -aes256` writes it.
+constexpr std::string_view kEncryptedOldPublic = R"(-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAET0f8vWtFwGIlK1OsuBPuNlpFsA8s
+zIoNTJ7Hl5S3MPn7ySN8GfeqUd+xpUTw4hMOeS+yb9IyXKVPcevXTsXkSA==
+-----END PUBLIC KEY-----
+)";
+constexpr std::string_view kEncryptedOld = R"(-----BEGIN EC PRIVATE KEY-----
+Proc-Type: 4,ENCRYPTED
+DEK-Info: AES-256-CBC,19D6B425B830B6640E848159EC189F2A
+
+AbuM/6Ct/O5jOCOoR0bpK0EscNmwLy6l52pgIhr7v9BID9814V2gTjL4Na7o3KSL
+rZHdidz1Ns+ASNOz1BTZRalONdR2a0h+hiZjVctf/qe0/Sp2NXsyBhmcCmItROAH
+WIPN8s+uHQxH1vtGe+CI/XOeYHlkhasOZtnZ7zigJjY=
+-----END EC PRIVATE KEY-----
+)";
 constexpr std::string_view kEncrypted = R"(-----BEGIN ENCRYPTED PRIVATE KEY-----
 MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgVRiVKKEE8pAICA+gw
 DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEGOpPp7i8PD7C/Ps/gspBMEEgZBY
@@ -128,6 +143,18 @@ TEST(Signing, SignsWithAllFormsOfPrivateKeys) {
   }
   EXPECT_EQ(PrivateKey::parse(kEc)->public_key(), key_in(kEcPublic));
   EXPECT_EQ(PrivateKey::parse(kEd25519)->public_key(), key_in(kEdPublic));
+}
+
+TEST(Signing, OpensAnEncryptedKeyOfTheOlderFormWithItsPasswordOnly) {
+  const auto key = PrivateKey::parse(kEncryptedOld, SecretString("open"));
+  ASSERT_TRUE(key.ok()) << key.error().to_line();
+  EXPECT_EQ(key->public_key(), key_in(kEncryptedOldPublic));
+  for (const std::string_view password : {"", "other"}) {
+    const auto refused = PrivateKey::parse(kEncryptedOld, SecretString(std::string(password)));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().because, "the password is wrong, or the key is damaged");
+    EXPECT_EQ(refused.error().hint, "check the password");
+  }
 }
 
 TEST(Signing, OpensAnEncryptedKeyWithItsPasswordOnly) {
