@@ -168,6 +168,10 @@ def what_an_overlay_names_elsewhere_is_locked(t):
         git("push", "-q", "-f", str(t.dir / "shared.git"), "main", "v1", cwd=work)
         equal(t.run("generate", "web", "-p", package).out, first, "after the tag moved")
         name = next(line.split(": ", 1)[1] for line in text.splitlines() if "shared.git" in line).strip("'\"")
+        arrow = f"{commit[:12]} is locked, it is {git('rev-parse', 'v1', cwd=work)[:12]} now"
+        contains(t.run("package", "outdated", package).out, name, arrow)
+        said = {each["name"]: each["outdated"] for each in t.run("package", "outdated", package, "-o", "json").json["remotes"]}
+        equal((said[name], said[extra]), (True, False))
         moved = t.run("package", "lock", package, "--update", name)
         contains(moved.out, f"{commit[:12]} → {git('rev-parse', 'v1', cwd=work)[:12]}")
         contains(t.run("generate", "web", "-p", package).out, "a: c")

@@ -275,13 +275,29 @@ Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& sourc
   }
   std::vector<OutdatedPackage> all;
   for (auto& [id, each] : by_id) {
-    auto versions = packages.versions(id, context);
+    auto versions = packages.newest_versions(id, context);
     // Locked dependencies may be all that is left of it.
     const bool is_gone = !versions.ok() && versions.error().kind == ErrorKind::NotFound;
     if (!versions.ok() && (!is_gone || each.locked.empty())) return std::move(versions).error();
     each.package = id;
     each.newest = newest_of(std::move(versions).value_or({}));
+    MIST_TRY(each.local_copy, packages.local_copy_of(id));
     all.push_back(std::move(each));
+  }
+  return all;
+}
+
+Result<std::vector<OutdatedRemote>> outdated_remotes(const LockedSource& source, render::Packages& packages,
+                                                     const Context& context) {
+  std::vector<OutdatedRemote> all;
+  if (!source.is_directory || !source.lock || source.lock->remotes().empty()) return all;
+  MIST_TRY(std::vector<resolve::LockedRemote> remotes,
+           packages.remotes(source.directory.string() + "/", LockFile(), false, context));
+  LockFile now;
+  now.set_remotes(std::move(remotes));
+  for (const resolve::LockedRemote& each : source.lock->remotes()) {
+    const resolve::LockedRemote* const found = now.find_remote(each.name);
+    all.push_back({each.name, shown_version(each), found == nullptr ? std::string() : shown_version(*found)});
   }
   return all;
 }

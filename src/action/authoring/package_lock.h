@@ -57,11 +57,25 @@ struct OutdatedPackage {
   std::string newest;   ///< of all, prereleases only if there is nothing else
   /// Of the locked version.
   render::Packages::Tag tag = render::Packages::Tag::AsLocked;
+  /// The registry in git whose local copy says what is newest; empty: its server does.
+  std::string local_copy = {};
   bool outdated() const { return locked != fits || fits != newest; }
 };
 /// All packages of registries that it calls, and that those call, sorted by id.
 Result<std::vector<OutdatedPackage>> outdated_packages(const LockedSource& source, render::Packages& packages,
                                                        const Context& context);
+
+/// A base, file or chart that a kustomization names elsewhere, as the lock has it and as it is now: the first
+/// digits of the commit of a repository, of the digest of anything else.
+struct OutdatedRemote {
+  std::string name;  ///< as the lock has it
+  std::string locked;
+  std::string now;  ///< empty: nothing names it any more
+  bool outdated() const { return locked != now; }
+};
+/// All that is locked, sorted by name; none of a module. Fetches them. Errors: of render::Packages::remotes.
+Result<std::vector<OutdatedRemote>> outdated_remotes(const LockedSource& source, render::Packages& packages,
+                                                     const Context& context);
 
 /// A package that asks for another, and the range that it asks for.
 struct PackageAsker {

@@ -3,6 +3,7 @@
 #include "action/authoring/package_lock.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -27,6 +28,12 @@ constexpr Argument kSource{
 Result<action::LockedSource> read_source(const Invocation& invocation, Machine& machine) {
   const std::string given = invocation.argument("SOURCE");
   return action::read_locked_source(machine.files, given.empty() ? Path(".") : Path(given));
+}
+
+std::string counted(std::size_t packages, std::size_t remotes) {
+  if (remotes == 0) return plural(packages, "package");
+  if (packages == 0) return plural(remotes, "remote base");
+  return fmt::format("{}, {}", plural(packages, "package"), plural(remotes, "remote base"));
 }
 
 // lock
@@ -75,10 +82,7 @@ Result<ExitCode> run_package_lock(const Invocation& invocation, Machine& machine
     return ExitCode::Ok;
   }
   for (const action::PackageChange& each : report.changes) machine.out.write(action::to_text(each) + "\n");
-  std::string count = plural(report.lock.packages().size(), "package");
-  if (const std::size_t remotes = report.lock.remotes().size(); remotes != 0)
-    count = report.lock.packages().empty() ? plural(remotes, "remote base")
-                                           : fmt::format("{}, {}", count, plural(remotes, "remote base"));
+  const std::string count = counted(report.lock.packages().size(), report.lock.remotes().size());
   machine.out.write(fmt::format("{}: {}, {}\n", escape_controls(source.lock_file.string()), count,
                                 written && !choices.locked ? "written" : "up to date"));
   return ExitCode::Ok;
@@ -108,6 +112,23 @@ std::string tag_line(const action::OutdatedPackage& package) {
                      package.tag == LockedTag::Gone ? "is gone" : "was moved to another manifest");
 }
 
+std::string remote_line(const action::OutdatedRemote& remote) {
+  if (!remote.outdated()) return {};
+  const std::string name = escape_controls(remote.name);
+  if (remote.now.empty()) return fmt::format("{}: it is locked, and nothing names it any more\n", name);
+  return fmt::format("{}: {} is locked, it is {} now\n", name, remote.locked, remote.now);
+}
+
+// Nobody else says how old they may be.
+void note_local_copies(const std::vector<action::OutdatedPackage>& all, EventSink& events) {
+  std::set<std::string> noted;
+  for (const action::OutdatedPackage& each : all)
+    if (!each.local_copy.empty() && noted.insert(each.local_copy).second)
+      events.info(fmt::format(
+          "the versions in {} are those of its local copy: mistctl registry update {} asks the server",
+          each.local_copy, each.local_copy));
+}
+
 constexpr Argument kOutdatedArguments[] = {kSource};
 constexpr Flag kOutdatedFlags[] = {kPlainHttpFlag};
 constexpr FlagGroup kOutdatedGroups[] = {{"Flags", kOutdatedFlags}, kOutputFlags};
@@ -120,6 +141,9 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, Machine& mac
   MIST_TRY(const auto packages, open_packages(invocation, machine));
   MIST_TRY(const std::vector<action::OutdatedPackage> all,
            action::outdated_packages(source, *packages, machine.context));
+  MIST_TRY(const std::vector<action::OutdatedRemote> remotes,
+           action::outdated_remotes(source, *packages, machine.context));
+  note_local_copies(all, *machine.events);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value::Array list;
     for (const action::OutdatedPackage& each : all)
@@ -129,7 +153,14 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, Machine& mac
                                     {"newest", text_or_null(each.newest)},
                                     {"tag", text_or_null(tag_word(each.tag))},
                                     {"outdated", each.outdated()}}));
-    print_value(machine, format, Value::object({{"packages", Value(std::move(list))}}));
+    Value::Array bases;
+    for (const action::OutdatedRemote& each : remotes)
+      bases.push_back(Value::object({{"name", each.name},
+                                     {"locked", each.locked},
+                                     {"now", text_or_null(each.now)},
+                                     {"outdated", each.outdated()}}));
+    print_value(machine, format,
+                Value::object({{"packages", Value(std::move(list))}, {"remotes", Value(std::move(bases))}}));
     return ExitCode::Ok;
   }
   Table table({"PACKAGE", "LOCKED", "FITS", "NEWEST"});
@@ -140,11 +171,13 @@ Result<ExitCode> run_package_outdated(const Invocation& invocation, Machine& mac
       table.add({{each.package}, {shown(each.locked)}, {shown(each.fits)}, {shown(each.newest)}});
     tags += tag_line(each);
   }
+  std::string moved;
+  for (const action::OutdatedRemote& each : remotes) moved += remote_line(each);
   if (!table.empty())
     machine.out.write(table.render(machine.color_out));
-  else if (tags.empty())
-    machine.out.write(fmt::format("{}: all are the newest there are\n", plural(all.size(), "package")));
-  machine.out.write(tags);
+  else if (tags.empty() && moved.empty())
+    machine.out.write(fmt::format("{}: all are the newest there are\n", counted(all.size(), remotes.size())));
+  machine.out.write(tags + moved);
   return ExitCode::Ok;
 }
 
@@ -194,7 +227,7 @@ constinit const Command kPackageLockCommand{
 
 constinit const Command kPackageOutdatedCommand{
     .path = "package outdated",
-    .summary = "List dependencies of a package that have newer versions",
+    .summary = "List dependencies of a package that have newer versions, and remote bases that moved",
     .run = run_package_outdated,
     .arguments = kOutdatedArguments,
     .flags = kOutdatedGroups,
