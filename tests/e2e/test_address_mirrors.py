@@ -5,6 +5,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import tarfile
 
 from harness import check, config_map, contains, equal, test
 from quiet_server import QuietHandler, QuietServer
@@ -391,3 +392,17 @@ def mirror_that_lies_about_a_commit_changes_no_release(t):
     honest = t.run("upgrade", "plain")
     check("nothing proves" not in honest.err, honest.err)
     t.run("uninstall", "plain", "--yes")
+
+
+@test
+def mirror_to_an_archive_that_is_something_else_touches_nothing(t):
+    _, _, url = in_git(t, "packages", ("0.1.0",))
+    package = f"git+{url}//packages/plain/0.1.0?ref=v1"
+    with tarfile.open(t.dir / "other.tar", "w") as tar:
+        tar.add(t.file("a.txt", b"a"), "a.txt")
+    before = (t.dir / "other.tar").read_bytes()
+    t.refused("mirror", package, "--to", "oci-archive:other.tar", says=["other.tar is not an OCI layout", "name a new file"])
+    (t.dir / "directory").mkdir()
+    t.refused("mirror", package, "--to", "oci-archive:directory", says=["directory is a directory", "--to oci-layout:directory"])
+    equal((t.dir / "other.tar").read_bytes(), before)
+    equal([str(each) for each in t.dir.glob("*.partial")], [])

@@ -396,6 +396,19 @@ Status prepare_parts(const MirrorDependencies& dependencies, const Path& archive
   return dependencies.files.write(stamp_file, stamp);
 }
 
+// An archive that is there already must be one that a run wrote; otherwise nothing is copied.
+Status check_archive(const MirrorDependencies& dependencies, const OciPlace& to) {
+  const std::string name = escape_controls(to.path.string());
+  if (dependencies.files.is_directory(to.path))
+    return error(ErrorKind::Invalid, "{} is a directory, and an archive is a file", name)
+        .with_hint(fmt::format("name a file, or write a layout in a directory: --to oci-layout:{}", name));
+  if (!dependencies.files.exists(to.path)) return {};
+  MIST_TRY(std::unique_ptr<registry::LayoutFiles> files, registry::layout_at(dependencies.files, to));
+  const auto layout = registry::LayoutReader::open(std::move(files), name);
+  if (layout) return {};
+  return Error(layout.error()).with_hint("name a new file, or an archive that mistctl mirror wrote");
+}
+
 // Collected in a directory beside it, so that a run that was stopped is continued. One run at a time: the
 // lock stays beside both, since others may wait for it.
 Reports into_archive(const MirrorDependencies& dependencies, const Path& archive,
@@ -464,6 +477,7 @@ Result<MirrorReport> mirror_artifacts(const MirrorDependencies& dependencies,
         return options.dry_run ? preview_layout(dependencies, to, artifacts, options, context)
                                : into_directory(dependencies, to.path, artifacts, options, context);
       case OciPlace::Kind::Archive:
+        MIST_TRY_VOID(check_archive(dependencies, to));
         return options.dry_run ? preview_layout(dependencies, to, artifacts, options, context)
                                : into_archive(dependencies, to.path, artifacts, options, context);
     }
