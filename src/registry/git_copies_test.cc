@@ -40,7 +40,7 @@ class GitCopies : public ::testing::Test {
                     .ok());
   }
 
-  // What the mirror gives out for the commit from now on. Its digest.
+  // From now on the mirror gives this out for the commit. Its digest.
   crypto::Digest publish(CopyOf what, std::string content) {
     PackageTree tree{{{"kustomization.yaml", "resources: []\n"}, {"map.yaml", std::move(content)}}};
     const PackageContent package(std::move(tree));
