@@ -163,7 +163,7 @@ class AccountStore {
 
   /// Of something that may be tried `burst` times at once, and then once in each `period`; all processes
   /// count together. 0: it may be tried now, which counts; else the seconds until then. `what` is kept as a
-  /// digest.
+  /// digest. Tries that were counted while the clock was far ahead don't count.
   virtual Result<int> wait_for(const std::string& what, Duration period, int burst) = 0;
 
   /// Ends the oldest ones of an account that has very many. NotFound: there is no such account that may sign

@@ -180,6 +180,18 @@ TEST_P(AccountStoreTest, ACodeIsUsedOnce) {
   EXPECT_EQ(accounts_->end_second_factor("ann").error().kind, ErrorKind::NotFound);
 }
 
+TEST_P(AccountStoreTest, TriesWhileTheClockWasAheadLockNobodyOutAfterwards) {
+  clock_.advance(24h);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 0);
+  EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 30);
+  clock_.advance(-24h);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 0);
+  EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 30) << "tries count again";
+  // Clocks of two processes that differ a little give nobody more tries.
+  clock_.advance(-1min);
+  EXPECT_EQ(*accounts_->wait_for("a", 30s, 3), 90);
+}
+
 TEST_P(AccountStoreTest, ProcessesCountTriesTogether) {
   const auto other = opened();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(*(i % 2 == 0 ? accounts_ : other)->wait_for("a", 30s, 3), 0);

@@ -182,7 +182,7 @@ std::optional<Project> Poller::next_due_project(const Context& context) {
 }
 
 Result<std::optional<Project>> Poller::take_due_project() {
-  Polls polls;
+  Polls polls{.interval = dependencies_.interval};
   {
     const std::scoped_lock lock(mutex_);
     polls.others_only = std::ssize(polled_) + 1 >= dependencies_.most_polls;

@@ -261,10 +261,11 @@ class SqlAccountStore final : public AccountStore {
     // Of each the time at which all of its tries are there again (GCRA, ITU-T I.371).
     const std::string digest = crypto::sha256(fmt::format("try {}", what)).str();
     const std::int64_t one = milliseconds(period);
+    const std::int64_t latest = now() + burst * one + kClockSkew;
     std::int64_t wait = 0;
     Status done = connections_->writing([&](Database& db) -> Status {
       std::int64_t until = now();
-      MIST_TRY_VOID(db.query("SELECT until FROM tries WHERE what = ?", {digest},
+      MIST_TRY_VOID(db.query("SELECT until FROM tries WHERE what = ? AND until <= ?", {digest, latest},
                              [&](const Row& row) { until = std::max(until, row.integer(0)); }));
       wait = until + one - burst * one - now();
       if (wait > 0) return {};

@@ -29,6 +29,11 @@ inline std::int64_t milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+/// That the clocks of two processes may differ. A time that is farther ahead than any that is ever stored,
+/// and by more than this, was stored by a clock that was wrong, and stands for now: else what waits for it
+/// would wait for as long as that clock was ahead.
+inline constexpr std::int64_t kClockSkew = std::int64_t{5} * 60 * 1000;
+
 /// Of Page::after; what is no number is 0.
 inline std::int64_t number_in(std::string_view text) {
   std::int64_t number = 0;

@@ -164,7 +164,8 @@ Status SqlStore::remove_project(const std::string& name, const Audit& audit) {
 }
 
 Result<std::optional<Project>> SqlStore::take_due_project(Duration again, const Polls& polls) {
-  std::vector<sql::Param> values{now()};
+  const Duration longest = std::max(again, polls.interval);
+  std::vector<sql::Param> values{now(), now() + milliseconds(longest) + kClockSkew};
   const auto among = [&](std::string_view column, const std::vector<std::string>& names) {
     std::string list = "''";  // nobody's name: a list may not be empty
     for (const std::string& each : names) {
@@ -173,9 +174,10 @@ Result<std::optional<Project>> SqlStore::take_due_project(Duration again, const 
     }
     return fmt::format("{} IN ({})", column, list);
   };
-  std::string statement =
-      fmt::format("{}WHERE p.linked = 1 AND p.hidden IS NULL AND a.disabled = 0 AND p.due <= ? AND NOT {} ",
-                  kProject, among("p.name", polls.projects));
+  std::string statement = fmt::format(
+      "{}WHERE p.linked = 1 AND p.hidden IS NULL AND a.disabled = 0 AND (p.due <= ? OR p.due > ?) AND "
+      "NOT {} ",
+      kProject, among("p.name", polls.projects));
   const std::string busy = among("a.name", polls.owners);
   statement += polls.others_only ? fmt::format("AND NOT {} ORDER BY p.due LIMIT 1", busy)
                                  : fmt::format("ORDER BY {}, p.due LIMIT 1", busy);

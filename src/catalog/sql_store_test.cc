@@ -202,6 +202,22 @@ TEST_P(StoreTest, AProjectIsPolledWhenItsTimeHasComeOrSomebodyAsks) {
   EXPECT_EQ((*store_->project("etcd"))->problem, "no network");
 }
 
+TEST_P(StoreTest, AProjectThatWasPolledWhileTheClockWasAheadIsPolledOnceItIsRight) {
+  author("ann");
+  project("etcd");
+  clock_.advance(24h);
+  EXPECT_TRUE(*store_->take_due_project(5min, {.interval = 10min}));
+  ASSERT_TRUE(store_->note_poll(**store_->project("etcd"), "", 10min).ok());
+  clock_.advance(-24h);
+  EXPECT_TRUE(*store_->take_due_project(5min, {.interval = 10min}));
+  ASSERT_TRUE(store_->note_poll(**store_->project("etcd"), "", 10min).ok());
+  EXPECT_EQ((*store_->project("etcd"))->polled, clock_.now());
+  EXPECT_FALSE(*store_->take_due_project(5min, {.interval = 10min}));
+  // A process whose clock is behind another's doesn't poll what that one has just polled.
+  clock_.advance(-1min);
+  EXPECT_FALSE(*store_->take_due_project(5min, {.interval = 10min}));
+}
+
 TEST_P(StoreTest, NothingOfADisabledAccountIsPolledOrTaken) {
   author("ann");
   project("etcd");

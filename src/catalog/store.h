@@ -109,6 +109,9 @@ struct Polls {
   std::vector<std::string> projects = {};  ///< aren't taken once more
   std::vector<std::string> owners = {};    ///< theirs come after those of others
   bool others_only = false;                ///< theirs are not taken at all
+  /// Between polls of one repository. One that is due much later than that is due now: it was polled while
+  /// the clock was ahead.
+  Duration interval = std::chrono::minutes(10);
 };
 
 class Store {
