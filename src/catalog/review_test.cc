@@ -219,6 +219,15 @@ TEST_P(ReviewTest, RejectedVersionsAreNotTestedAndFailedOnesNotReviewed) {
   EXPECT_THAT(reviews("mod", "?all=true"), ElementsAre("etcd 1.0.0 awaited null")) << "before its test, too";
   EXPECT_EQ(decide("1.0.0", kReject), 204);
   EXPECT_FALSE(store_->lease("w", 30s)->has_value());
+  await_review("1.0.1");
+  EXPECT_EQ(decide("1.0.1", kReject), 204);
+  const WebAnswer refused = api("POST", "/packages/etcd/versions/1.0.1/test", "ann");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("etcd 1.0.1 was rejected by a moderator"));
+  EXPECT_EQ((*store_->version("etcd", "1.0.1"))->state, VersionState::Passed);
+  EXPECT_EQ(decide("1.0.1", kPublish), 204);
+  EXPECT_EQ(api("POST", "/packages/etcd/versions/1.0.1/test", "ann").status, 202);
+  finish();
   submit("1.1.0", ReviewPolicy::EveryVersion);
   finish(false);
   EXPECT_THAT(reviews("mod", "?all=true"), IsEmpty());

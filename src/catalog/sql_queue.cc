@@ -191,6 +191,11 @@ Status SqlStore::test_again(const std::string& package, const std::string& versi
     if (found.digest.empty())
       return error(ErrorKind::Conflict, "{} {} can't be read, so it can't be tested", package, version)
           .with_hint("correct it and push another tag");
+    // The queue passes it over, so it would wait for ever.
+    if (found.review == Review::Rejected)
+      return error(ErrorKind::Conflict, "{} {} was rejected by a moderator, so it isn't tested", package,
+                   version)
+          .with_hint("push a corrected version with another tag; a moderator can still publish this one");
     MIST_TRY(const std::int64_t made,
              db.run("INSERT INTO jobs (version, created) SELECT ?1, ?2 WHERE NOT EXISTS "
                     "(SELECT 1 FROM jobs WHERE version = ?1 AND open = 1)",

@@ -391,11 +391,12 @@ Status SqlStore::yank(const std::string& package, const std::string& version,
 Result<SqlStore::Found> SqlStore::find_version(Database& db, const std::string& package,
                                                const std::string& version) {
   std::optional<Found> found;
-  MIST_TRY_VOID(
-      db.query("SELECT v.id, v.project, v.digest FROM versions v JOIN projects p ON p.id = v.project "
-               "WHERE p.name = ? AND v.version = ?",
-               {package, version},
-               [&](const Row& row) { found = Found{row.integer(0), row.integer(1), row.text(2)}; }));
+  MIST_TRY_VOID(db.query(
+      "SELECT v.id, v.project, v.digest, v.review FROM versions v JOIN projects p ON p.id = "
+      "v.project WHERE p.name = ? AND v.version = ?",
+      {package, version}, [&](const Row& row) {
+        found = Found{row.integer(0), row.integer(1), row.text(2), static_cast<Review>(row.integer(3))};
+      }));
   if (!found) return not_there("version", fmt::format("{} {}", package, version));
   return *std::move(found);
 }

@@ -103,6 +103,7 @@ class SqlStore final : public Store {
   struct Found {
     std::int64_t version = 0, project = 0;
     std::string digest;
+    Review review = Review::Published;
   };
 
   std::int64_t now() const { return stamp(clock_.now()); }
