@@ -33,21 +33,38 @@ constexpr std::array kEndpoints{
              "GET",
              "/api/v1/packages/{name}/versions/{version}",
              {},
-             "One version",
-             "Version"},
+             "One version; before it is published, for its author's token and those of moderators",
+             "Version",
+             200,
+             false,
+             {},
+             {},
+             OptionalToken::Heeded},
     Endpoint{Operation::ShowTest,
              "GET",
              "/api/v1/packages/{name}/versions/{version}/test",
              {},
-             "The steps of its last test, with logs",
-             "Run"},
+             "The steps of its last test, with logs; before the version is published, for its author's token "
+             "and those of moderators",
+             "Run",
+             200,
+             false,
+             {},
+             {},
+             OptionalToken::Heeded},
     Endpoint{Operation::ShowChanges,
              "GET",
              "/api/v1/packages/{name}/versions/{version}/changes",
              {},
              "Changes since the version `from`, else since the one before it: the objects that both make of "
-             "their default values, their defaults and inputs",
-             "Changes"},
+             "their default values, their defaults and inputs; before the version is published, for its "
+             "author's token and those of moderators",
+             "Changes",
+             200,
+             false,
+             {},
+             {},
+             OptionalToken::Heeded},
     Endpoint{
         Operation::ShowDownloads,
         "GET",
@@ -420,6 +437,10 @@ Value operation_of(const Endpoint& endpoint) {
   responses.set("default", std::move(failed));
   operation.set("responses", std::move(responses));
   if (endpoint.scope) operation.set("x-scope", Value(Scopes{*endpoint.scope}.names().front()));
+  // An empty requirement: it works without, too.
+  if (endpoint.optional_token == OptionalToken::Heeded)
+    operation.set("security",
+                  Value::array({Value::object({{"token", Value{Value::Array{}}}}), Value(Value::Object{})}));
   if (endpoint.role)
     operation.set("security", Value::array({Value::object({{"token", Value{Value::Array{}}}})}));
   return operation;

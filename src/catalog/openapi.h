@@ -62,6 +62,10 @@ enum class Operation : std::uint8_t {
   ReviewVersion,
 };
 
+/// Of an operation that needs no token: whether the author of a version and moderators see it, with theirs,
+/// before it is published.
+enum class OptionalToken : bool { Ignored, Heeded };
+
 struct Endpoint {
   Operation operation;
   std::string_view method;
@@ -73,6 +77,7 @@ struct Endpoint {
   bool paged = false;               ///< it takes `limit` and `after`
   std::optional<Scope> scope = {};  ///< that the token needs
   std::string_view request = {};    ///< schema of the body: a name in components, or empty
+  OptionalToken optional_token = OptionalToken::Ignored;
 };
 std::span<const Endpoint> endpoints();
 

@@ -76,11 +76,16 @@ constexpr const char* kReject = R"({"decision": "reject", "reason": "it sends <k
 
 TEST_P(ReviewTest, OnlyItsAuthorAndModeratorsSeeAVersionThatAwaitsItsReview) {
   await_review("1.0.0");
-  for (const char* path :
-       {"/packages/etcd", "/packages/etcd/versions/1.0.0", "/packages/etcd/versions/1.0.0/test",
-        "/packages/etcd/versions/1.0.0/changes", "/packages/etcd/versions/1.0.0/preview",
-        "/packages/etcd/downloads", "/packages/etcd/ratings", "/packages/etcd/comments"})
+  for (const char* path : {"/packages/etcd", "/packages/etcd/versions/1.0.0/preview",
+                           "/packages/etcd/downloads", "/packages/etcd/ratings", "/packages/etcd/comments"})
     EXPECT_EQ(api("GET", path, "ann").status, 404) << path;
+  for (const char* path : {"/packages/etcd/versions/1.0.0", "/packages/etcd/versions/1.0.0/test"}) {
+    EXPECT_EQ(api("GET", path, "ann").status, 200) << path;
+    EXPECT_EQ(api("GET", path, "mod").status, 200) << path;
+    EXPECT_EQ(api("GET", path, "bob").status, 404) << path;
+    EXPECT_EQ(api("GET", path).status, 404) << path;
+    EXPECT_EQ(rest("GET", path, "mst_no-such-token", "").status, 404) << path;
+  }
   EXPECT_EQ(api("GET", "/blobs/" + crypto::sha256("bytes of etcd1.0.0").str()).status, 404);
   EXPECT_EQ(api("POST", "/packages/etcd/comments", "bob", R"({"text": "x"})").status, 404);
   for (const char* path : {"/packages/etcd", "/packages/etcd/1.0.0", "/packages/etcd/1.0.0/test",
@@ -110,6 +115,23 @@ TEST_P(ReviewTest, OnlyItsAuthorAndModeratorsSeeAVersionThatAwaitsItsReview) {
   EXPECT_EQ(api("GET", "/reviews?all=true", "bob").status, 403);
   EXPECT_EQ(api("GET", "/reviews?all=1", "mod").status, 400);
   EXPECT_EQ(api("GET", "/reviews").status, 401);
+}
+
+TEST_P(ReviewTest, ChangesOfAVersionThatAwaitsItsReviewAreForItsReviewers) {
+  publish_at_once("1.0.0");
+  await_review("1.1.0");
+  const std::string path = "/packages/etcd/versions/1.1.0/changes";
+  EXPECT_EQ(api("GET", path, "ann").status, 200);
+  EXPECT_EQ(api("GET", path, "mod").status, 200);
+  EXPECT_EQ(api("GET", path, "bob").status, 404);
+  EXPECT_EQ(api("GET", path).status, 404);
+  EXPECT_EQ(api("GET", "/packages/etcd/versions/1.0.0/changes?from=1.1.0", "bob").status, 404);
+}
+
+TEST_P(ReviewTest, ATokenWithoutTheScopeToModerateShowsAModeratorNoMoreThanOthers) {
+  await_review("1.0.0");
+  EXPECT_EQ(rest("GET", "/packages/etcd/versions/1.0.0", token("mod", "feedback"), "").status, 404);
+  EXPECT_EQ(rest("GET", "/packages/etcd/versions/1.0.0", token("mod", "moderate"), "").status, 200);
 }
 
 TEST_P(ReviewTest, AModeratorPublishesIt) {

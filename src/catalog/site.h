@@ -96,6 +96,10 @@ class Site {
   Status leave_out_unpublished(const Call& call, const std::string& package,
                                std::vector<VersionBrief>& versions);
   Result<bool> may_see_hidden(const Call& call, const std::string& package);
+  // Of an operation that needs no token, but shows more to some: the account of the token that came.
+  Status note_sender(Call& call);
+  // With those that aren't published, for whoever may see them.
+  Result<std::vector<VersionBrief>> versions_shown_to(const Call& call);
   Reply package_page_of(const std::vector<std::string>& parts, const Call& call);
 
   Status authenticate(Call& call, const Endpoint& endpoint);

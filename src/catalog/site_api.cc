@@ -57,6 +57,14 @@ std::string etag_of_packed(std::string_view etag) {
   return fmt::format("{}-gzip\"", etag.substr(0, etag.size() - 1));
 }
 
+// Empty: it has none.
+std::string_view bearer_token(const WebRequest& request) {
+  constexpr std::string_view kBearer = "bearer ";
+  const std::string_view header = http::find_header(request.headers, "Authorization");
+  if (header.size() <= kBearer.size() || lower_case(header.substr(0, kBearer.size())) != kBearer) return {};
+  return trim(header.substr(kBearer.size()));
+}
+
 WebAnswer prepared_soon() {
   WebAnswer answer = json(to_value(error(ErrorKind::Retryable, "the module is being prepared")), 503);
   answer.headers.push_back({"Retry-After", "1"});
@@ -107,6 +115,8 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
     if (endpoint.method != "GET")
       if (const int seconds = writes_.wait_for("account " + call.account->name); seconds > 0)
         return too_often(seconds);
+  } else if (endpoint.optional_token == OptionalToken::Heeded) {
+    MIST_TRY_VOID(note_sender(call));
   }
   switch (endpoint.operation) {
     case Operation::OpenApi:
@@ -206,12 +216,10 @@ Site::Reply Site::run(const Endpoint& endpoint, Call& call) {
 }
 
 Status Site::authenticate(Call& call, const Endpoint& endpoint) {
-  constexpr std::string_view kBearer = "bearer ";
-  const std::string_view header = http::find_header(call.request.headers, "Authorization");
-  if (header.size() <= kBearer.size() || lower_case(header.substr(0, kBearer.size())) != kBearer)
+  const std::string_view token = bearer_token(call.request);
+  if (token.empty())
     return error(ErrorKind::Forbidden, "this needs a token")
         .with_hint("send it as Authorization: Bearer TOKEN; whoever runs the catalog gives you one");
-  const std::string_view token = trim(header.substr(kBearer.size()));
   MIST_TRY(const std::optional<TokenOwner> owner, dependencies_.accounts.owner_of_token(token_digest(token)));
   if (!owner) return error(ErrorKind::Forbidden, "the token isn't valid, or not any more");
   MIST_TRY(call.allowed.scopes, Scopes::parse(owner->scopes));
@@ -223,6 +231,17 @@ Status Site::authenticate(Call& call, const Endpoint& endpoint) {
   if (call.account->role < *endpoint.role)
     return error(ErrorKind::Forbidden, "{} may not do that with this token", call.account->name)
         .with_because(fmt::format("it is for the role {}", to_string(*endpoint.role)));
+  return {};
+}
+
+// A token that isn't valid is nobody's: an error would tell of what awaits its review.
+Status Site::note_sender(Call& call) {
+  const std::string_view token = bearer_token(call.request);
+  if (token.empty()) return {};
+  MIST_TRY(const std::optional<TokenOwner> owner, dependencies_.accounts.owner_of_token(token_digest(token)));
+  if (!owner) return {};
+  MIST_TRY(const Scopes scopes, Scopes::parse(owner->scopes));
+  call.account = limited_to(owner->account, scopes);
   return {};
 }
 
@@ -333,7 +352,11 @@ Result<Version> Site::version_named(const Call& call) {
   const std::string words = call.name("name") + " " + call.name("version");
   MIST_TRY(std::optional<Version> found,
            dependencies_.store.version(call.name("name"), call.name("version")));
-  if (!found || found->review != Review::Published) return no_such("version", words);
+  if (!found) return no_such("version", words);
+  if (found->review != Review::Published) {
+    MIST_TRY(const bool may_see, may_see_hidden(call, found->package));
+    if (!may_see) return no_such("version", words);
+  }
   if (found->hidden) return hidden_by_moderators(words, *found->hidden);
   return *std::move(found);
 }
@@ -347,6 +370,15 @@ Result<Version> Site::whole(const VersionBrief& version) {
 Result<std::vector<VersionBrief>> Site::versions_of(const std::string& package) {
   MIST_TRY(std::vector<VersionBrief> found, dependencies_.store.versions(package));
   std::erase_if(found, [](const VersionBrief& each) { return each.review != Review::Published; });
+  if (found.empty()) return no_such("package", package);
+  if (found.front().is_package_hidden) return hidden_by_moderators(package, *found.front().hidden);
+  return found;
+}
+
+Result<std::vector<VersionBrief>> Site::versions_shown_to(const Call& call) {
+  const std::string package = call.name("name");
+  MIST_TRY(std::vector<VersionBrief> found, dependencies_.store.versions(package));
+  MIST_TRY_VOID(leave_out_unpublished(call, package, found));
   if (found.empty()) return no_such("package", package);
   if (found.front().is_package_hidden) return hidden_by_moderators(package, *found.front().hidden);
   return found;
@@ -397,7 +429,7 @@ int Site::seconds_until_it_compares(const Call& call) {
 }
 
 Site::Reply Site::changes(const Call& call) {
-  MIST_TRY(const std::vector<VersionBrief> versions, versions_of(call.name("name")));
+  MIST_TRY(const std::vector<VersionBrief> versions, versions_shown_to(call));
   const auto to = std::ranges::find(versions, call.name("version"), &VersionBrief::version);
   const std::string words = call.name("name") + " " + call.name("version");
   if (to == versions.end()) return no_such("version", words);

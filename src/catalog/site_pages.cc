@@ -179,8 +179,8 @@ Markup Site::controls_of(const Call& call, const Version& shown, const std::stri
 
 // Its author, who may want to correct it, and moderators.
 Result<bool> Site::may_see_hidden(const Call& call, const std::string& package) {
-  if (!call.visitor) return false;
-  const Account& account = call.visitor->session.account;
+  if (!call.visitor && !call.account) return false;
+  const Account& account = call.visitor ? call.visitor->session.account : *call.account;
   if (account.role >= Role::Moderator) return true;
   MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
   return found && found->owner == account.name;
