@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/places.h"
+#include "registry/oci_trust.h"
 
 namespace mist::cli {
 namespace {
@@ -39,7 +41,11 @@ Result<kpm::Catalog> read_kpm_catalog(Machine& machine, const kpm::Home& home, s
   return catalog;
 }
 
+// No rule is for Kubes of archives, but where the policy can't be read, nothing is used.
 Result<kpm::Kube> unpack_kube(Machine& machine, kpm::Home& home, const kpm::Listed& listed, bool say) {
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  if (const auto policy = registry::load_trust_policy(machine.files, paths); !policy.ok())
+    return Error(policy.error()).with_frame(fmt::format("while fetching {}", listed.k3.full_name()));
   if (listed.yanked)
     tell_caution(machine, fmt::format("WARNING: {} was yanked{}{}", listed.k3.full_name(),
                                       listed.yank_reason.empty() ? "" : ": ", listed.yank_reason));

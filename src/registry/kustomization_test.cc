@@ -263,6 +263,21 @@ TEST(Kustomization, AFileIsReadOnceHoweverOftenItIsNamed) {
 
 class GitKustomization : public testing::RegistryFixture {};
 
+TEST_F(GitKustomization, NothingOfARepositoryIsUsedWhileTheTrustPolicyCannotBeRead) {
+  upstream.put("base/kustomization.yaml", "resources: [a.yaml]\n");
+  upstream.put("base/a.yaml", "kind: A\n");
+  upstream.commit();
+  const std::string package = fmt::format("git+{}//base", upstream.url());
+  ASSERT_TRUE(fetch(package).ok());
+  ASSERT_TRUE(files.write(paths.trust_policy(), "garbage: [").ok());
+  EXPECT_THAT(fetch(package).error().to_line(), HasSubstr("trust.yaml"));
+  const auto base = open().fetch_base({upstream.url(), "main", "base"}, Context());
+  ASSERT_FALSE(base.ok());
+  EXPECT_THAT(base.error().to_line(), HasSubstr("trust.yaml"));
+  paths.named_trust_policy = paths.home / "elsewhere.yaml";
+  EXPECT_THAT(fetch(package).error().to_line(), HasSubstr("elsewhere.yaml is not there"));
+}
+
 TEST_F(GitKustomization, BasesComeFromTheRepository) {
   upstream.put("base/kustomization.yaml",
                "resources: [a.yaml]\nsecretGenerator: [{name: s, envs: [.env]}]\n");

@@ -66,8 +66,14 @@ struct Registries::Impl {
   Result<Fetched> fetch(const RegistryRef& reference, const Context& context, const Manner& manner) const {
     return registry_fetcher.fetch(reference, context, manner.judged, manner.may_keep);
   }
-  // A commit has no other bytes.
-  Result<Fetched> fetch(const GitRef& reference, const Context& context, const Manner& manner) const {
+  // No rule is for packages of git: a commit has no other bytes. But where the policy can't be read, nothing
+  // is used.
+  Status check_policy() {
+    const auto rule = policy.rule_for({});
+    return rule.ok() ? Status() : Status(rule.error());
+  }
+  Result<Fetched> fetch(const GitRef& reference, const Context& context, const Manner& manner) {
+    MIST_TRY_VOID(check_policy());
     return git_fetcher.fetch(reference, context, manner.engine);
   }
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context, const Manner& manner) const {
@@ -75,12 +81,12 @@ struct Registries::Impl {
   }
   // Nothing is remembered of it.
   Result<Fetched> fetch(const LocalRef& reference, const Context& context, const Manner& manner) const;
-  Result<Fetched> fetch(const PackageRef& reference, const Context& context, const Manner& manner) const {
+  Result<Fetched> fetch(const PackageRef& reference, const Context& context, const Manner& manner) {
     return std::visit([&](const auto& form) { return fetch(form, context, manner); }, reference.form());
   }
   Result<VerifiedPackage> fetch_verified(const PackageRef& reference,
                                          const std::shared_ptr<const trust::Keyring>& keyring, Manner manner,
-                                         const Context& context) const;
+                                         const Context& context);
 
   void add_version_hint(std::string_view text, Error& failure) const;
 
@@ -122,7 +128,7 @@ Result<Fetched> Registries::Impl::fetch(const LocalRef& reference, const Context
 
 Result<VerifiedPackage> Registries::Impl::fetch_verified(const PackageRef& reference,
                                                          const std::shared_ptr<const trust::Keyring>& keyring,
-                                                         Manner manner, const Context& context) const {
+                                                         Manner manner, const Context& context) {
   std::optional<ChartVerdict> verdict;
   const MayKeep may_keep = std::move(manner.may_keep);
   manner.may_keep = [&](const Fetched& package) -> Result<bool> {
@@ -231,6 +237,7 @@ Result<std::optional<oci::Reference>> Registries::oci_reference(const PackageRef
 }
 
 Result<FetchedBase> Registries::fetch_base(const BaseReference& base, const Context& context) {
+  MIST_TRY_VOID(impl_->check_policy());
   return impl_->git_fetcher.fetch_base(base, context);
 }
 

@@ -13,6 +13,7 @@
 #include "registry/git.h"
 #include "registry/git_url.h"
 #include "registry/mirror_settings.h"
+#include "registry/oci_trust.h"
 #include "wasm/runtime.h"
 
 namespace mist::action {
@@ -114,6 +115,37 @@ Check check_seed(const DoctorDependencies& dependencies) {
     check.detail = path.string();
   }
   return check;
+}
+
+Check check_trust_policy(const DoctorDependencies& dependencies) {
+  const Path path = dependencies.paths.trust_policy();
+  const auto policy = registry::load_trust_policy(dependencies.files, dependencies.paths);
+  if (!policy.ok())
+    return failed(
+        "configuration", "trust policy", policy.error(),
+        fmt::format("fix {}; until then no package is used but those in local directories", path.string()));
+  if (!dependencies.files.exists(path))
+    return {"configuration", "trust policy", CheckState::Ok,
+            fmt::format("{} does not exist: the defaults count", path.string())};
+  return {"configuration", "trust policy", CheckState::Ok,
+          fmt::format("{}: {}", path.string(), plural(policy->rules().size(), "rule"))};
+}
+
+// nullopt: all of its directories and archives are there. Its registries aren't asked.
+std::optional<Check> check_mirror(const DoctorDependencies& dependencies, EventSink& events,
+                                  const config::Mirror& mirror) {
+  const registry::MirrorSettings settings(
+      {dependencies.files, events, dependencies.paths, dependencies.paths.config_file.parent_path()});
+  std::vector<std::string> missing;
+  for (const registry::OciPlace& place : settings.missing_layouts(mirror))
+    missing.push_back(place.path.string());
+  if (missing.empty()) return std::nullopt;
+  const bool is_lost = mirror.only && missing.size() == mirror.places.size();
+  return Check{"registries", fmt::format("mirror of {}", mirror.prefix),
+               is_lost ? CheckState::Fail : CheckState::Warn,
+               fmt::format("not there: {}{}", join(missing, ", "),
+                           is_lost ? ", and the registry itself is never asked" : ""),
+               fmt::format("mount or copy it, or mistctl registry mirror remove {} PLACE", mirror.prefix)};
 }
 
 // nullopt: there is none yet, which isn't worth a line.
@@ -481,7 +513,8 @@ Check check_directories(const DoctorDependencies& dependencies) {
 }
 
 std::vector<Check> check_configuration(const DoctorDependencies& dependencies) {
-  return {check_directories(dependencies), check_config_file(dependencies), check_seed(dependencies)};
+  return {check_directories(dependencies), check_config_file(dependencies), check_trust_policy(dependencies),
+          check_seed(dependencies)};
 }
 
 std::vector<Check> check_caches(const DoctorDependencies& dependencies) {
@@ -536,6 +569,9 @@ std::vector<Check> check_registries(const DoctorDependencies& dependencies, Netw
     return {};
   });
   checks.insert(checks.begin(), check_git(dependencies, context, git));
+  for (const config::Mirror& mirror : config->mirrors())
+    if (std::optional<Check> check = check_mirror(dependencies, listener, mirror))
+      checks.push_back(*std::move(check));
   return checks;
 }
 

@@ -46,13 +46,13 @@ struct DoctorDependencies {
 
 enum class Network : bool { Offline, Ask };
 
-/// The configuration file, and the seed of renders outside a cluster.
+/// The configuration file, the trust policy, and the seed of renders outside a cluster.
 std::vector<Check> check_configuration(const DoctorDependencies& dependencies);
 /// Owner, mode and size of each cache that there is, and the room that is left.
 std::vector<Check> check_caches(const DoctorDependencies& dependencies);
 /// The sandbox compiles and keeps what it compiled; the engines are where they belong.
 std::vector<Check> check_sandbox(const DoctorDependencies& dependencies);
-/// git, and whether each configured registry answers.
+/// git, whether each configured registry answers, and mirrors whose directories or archives aren't there.
 std::vector<Check> check_registries(const DoctorDependencies& dependencies, Network network,
                                     const Context& context);
 /// Version and latency of the API server, its clock, the release namespace, and whether we may do there what

@@ -122,9 +122,45 @@ TEST_F(Doctor, ARegistryThatIsLeftToItsMirrorsIsNotAsked) {
       "[{name: git, defaultRemote: d, remotes: [{name: d, git: {url: "
       "'https://git.invalid/team/packages.git'}}]}]\n"
       "  mirrors: [{prefix: git.invalid/team, places: ['oci-layout:/media/mirror'], only: true}]");
-  const Check check = check_registries(dependencies, Network::Ask, Context()).back();
+  const Check check = check_registries(dependencies, Network::Ask, Context()).at(1);
   EXPECT_EQ(check.state, CheckState::Skipped) << check.detail;
   EXPECT_THAT(check.detail, HasSubstr("only its mirrors may be"));
+}
+
+TEST_F(Doctor, ATrustPolicyThatCannotBeReadIsAFailure) {
+  EXPECT_THAT(find(check_configuration(dependencies), "trust policy").detail, HasSubstr("does not exist"));
+  const auto write = [&](std::string_view text) {
+    ASSERT_TRUE(files.write(home.path() / "trust.yaml", text).ok());
+  };
+  write(
+      "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec: {rules: [{match: "
+      "'oci://registry.example/**', mode: known}]}\n");
+  const Check good = find(check_configuration(dependencies), "trust policy");
+  EXPECT_EQ(good.state, CheckState::Ok) << good.detail;
+  EXPECT_THAT(good.detail, HasSubstr("trust.yaml: 1 rule"));
+  write("garbage: [");
+  const Check broken = find(check_configuration(dependencies), "trust policy");
+  EXPECT_EQ(broken.state, CheckState::Fail);
+  EXPECT_THAT(broken.detail, HasSubstr("trust.yaml:"));
+  dependencies.paths.named_trust_policy = home.path() / "elsewhere.yaml";
+  const Check missing = find(check_configuration(dependencies), "trust policy");
+  EXPECT_EQ(missing.state, CheckState::Fail);
+  EXPECT_THAT(missing.detail, HasSubstr("elsewhere.yaml"));
+}
+
+TEST_F(Doctor, MirrorsThatAreGoneAreNamed) {
+  const auto mirrored = [&](std::string_view places, std::string_view only) {
+    config(fmt::format("[]\n  mirrors: [{{prefix: registry.invalid/team, places: [{}], only: {}}}]", places,
+                       only));
+    return check_registries(dependencies, Network::Offline, Context()).back();
+  };
+  const Check lost = mirrored("'oci-layout:/nowhere/mirror'", "true");
+  EXPECT_EQ(lost.name, "mirror of registry.invalid/team");
+  EXPECT_EQ(lost.state, CheckState::Fail);
+  EXPECT_THAT(lost.detail, HasSubstr("/nowhere/mirror"));
+  EXPECT_EQ(mirrored("'oci-layout:/nowhere/mirror'", "false").state, CheckState::Warn)
+      << "the registry is asked";
+  EXPECT_EQ(mirrored(fmt::format("'oci-layout:{}'", home.path().string()), "true").name, "git");
 }
 
 TEST_F(Doctor, AClusterThatDoesNotAnswerIsTheOnlyFailure) {
