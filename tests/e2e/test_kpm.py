@@ -1,13 +1,15 @@
 """kpm over a local archive: the two workflows of its document, dependencies, and that what it made goes again."""
 import base64
 import json
+import os
 import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 
-from harness import check, config_map, contains, equal, kubeconfig_text, test
+from harness import check, config_map, contains, equal, kubeconfig_text, test, workload
 from terminal import Screen, Terminal
 from wasm_modules import guest
 
@@ -821,6 +823,37 @@ def kpm_test_takes_the_steps_of_a_catalog(t):
     t.file(web / "K3.yaml", "name: Web\nversion: v1\n")
     t.refused("kpm", "test", "./web", says=["has 2 faults", "K3.yaml:1:7", "K3.yaml:2:10"])
     t.refused("kpm", "test", "./nothing", says=["there is no K3.yaml in"])
+
+
+@test(waits=True)
+def kpm_test_that_is_interrupted_removes_what_it_made(t):
+    copy = t.dir / ".kpm/slow"
+    t.file(copy / "K3.yaml", "name: slow\nversion: 1.0.0\n")
+    deployment = f"slow-{t.ns}"
+    t.file(copy / "manifests/a.yaml", json.dumps(workload("Deployment", deployment, "never-ready")))
+    process = t.start("kpm", "test", "slow")
+
+    def there():
+        _, found = t.kube.request("GET", "/apis/apps/v1/deployments")
+        return [each["metadata"]["namespace"] for each in found["items"] if each["metadata"]["name"] == deployment]
+    t.kube.wait("the Deployment is there", there)
+    name, = there()
+    os.kill(process.pid, signal.SIGINT)
+    stopped = t.finish(process, code=130)
+    contains(stopped.out, "---> Nothing stays")
+    contains(stopped.err, f"kubectl delete namespace {name}")
+    check("mistctl recover" not in stopped.err, stopped)
+    check(t.kube.get("Namespace", None, name) is None, "its namespace stays")
+
+
+@test
+def kpm_uses_no_kube_of_an_archive_while_the_trust_policy_is_broken(t):
+    archive(t)
+    t.env["MIST_TRUST_LOCATION"] = str(t.file("trust.yaml", "garbage: ["))
+    t.refused("kpm", "install", "etcd-standalone", says=["trust.yaml:"])
+    t.env["MIST_TRUST_LOCATION"] = str(t.dir / "elsewhere.yaml")
+    t.refused("kpm", "install", "etcd-standalone", says=["elsewhere.yaml is not there"])
+    equal((t.owned("etcd-standalone"), t.record("etcd-standalone")), (set(), []))
 
 
 @test(waits=True)

@@ -316,7 +316,18 @@ Status test_kube(const Invocation& invocation, Machine& machine, kpm::Home& home
     tell_step(machine, fmt::format("The namespace {} stays", id.ns));
     return tried;
   }
+  const bool is_stopped = !tried.ok() && tried.error().kind == ErrorKind::Cancelled;
+  if (is_stopped)
+    tell_caution(machine, fmt::format("Stopped: removing what the test has made. Another Ctrl-C ends this at "
+                                      "once, and leaves it: kubectl delete namespace {}",
+                                      id.ns));
   Status cleaned = clean_up(trial);
+  // It says how to go on with the release, which isn't there any more.
+  if (is_stopped && cleaned.ok()) {
+    Error stopped = std::move(tried).error();
+    stopped.hint.clear();
+    tried = std::move(stopped);
+  }
   if (!cleaned.ok() && !tried.ok())
     tell_caution(machine, fmt::format("WARNING: {}", cleaned.error().to_line()));
   return tried.ok() ? cleaned : tried;
