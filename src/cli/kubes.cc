@@ -64,6 +64,11 @@ bool is_directory_text(std::string_view wanted) {
 }
 
 Result<kpm::Kube> obtain_kube(Machine& machine, kpm::Home& home, const std::string& wanted, bool say) {
+  if (is_directory_text(wanted))
+    return error(ErrorKind::Invalid, "{} is a directory, and a Kube is named as [ARCHIVE/]NAME[:VERSION]",
+                 escape_controls(wanted))
+        .with_hint(fmt::format("mistctl install NAME -p {0} installs a directory; kpm test {0} tests it",
+                               escape_controls(wanted)));
   MIST_TRY(std::optional<kpm::Kube> copy, home.working_copy(wanted));
   if (copy) {
     if (say) name_working_copy(machine, *copy);

@@ -267,8 +267,9 @@ Error not_found(const Catalog& catalog, const Wanted& wanted) {
       names.push_back(each.k3.name);
     else if (each.yanked)
       yanked.push_back(&each);
-    else
-      versions.push_back(each.k3.version.to_string());
+    else if (std::string version = each.k3.version.to_string();
+             std::ranges::find(versions, version) == versions.end())
+      versions.push_back(std::move(version));  // once, though several archives may have it
   }
   if (versions.empty() && !yanked.empty()) {
     std::ranges::sort(yanked, [](const Listed* one, const Listed* other) {

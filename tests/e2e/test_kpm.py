@@ -825,6 +825,16 @@ def kpm_test_takes_the_steps_of_a_catalog(t):
     t.refused("kpm", "test", "./nothing", says=["there is no K3.yaml in"])
 
 
+@test
+def kpm_says_what_it_takes_in_place_of_a_directory_and_each_version_once(t):
+    directory = archive(t)
+    t.run("kpm", "archive-add", "again", directory)
+    t.run("kpm", "update")
+    t.refused("kpm", "install", "./nginx", says=["./nginx is a directory", "mistctl install NAME -p ./nginx"])
+    refused = t.refused("kpm", "install", "nginx:9.9.9", says=["no archive has version 9.9.9 of nginx"])
+    equal(refused.err.count("1.10.0"), 1, refused.err)
+
+
 @test(waits=True)
 def kpm_test_that_is_interrupted_removes_what_it_made(t):
     copy = t.dir / ".kpm/slow"
