@@ -4,8 +4,10 @@
 #include <span>
 
 #include "base/text.h"
+#include "blueprint/converted_parts.h"
 #include "blueprint/scan.h"
 #include "blueprint/structural_schema.h"
+#include "encoding/json.h"
 
 namespace mist::blueprint {
 namespace {
@@ -24,8 +26,9 @@ SourceLocation place_in(std::string_view file, std::string_view text, std::uint3
 
 class Checker {
  public:
-  Checker(std::string name, const package::Files& files, package::Renderer& renderer, const Context& context)
-      : name_(std::move(name)), files_(files), renderer_(renderer), context_(context) {}
+  Checker(std::string name, const package::Files& files, const std::vector<Example>& examples,
+          package::Renderer& renderer, const Context& context)
+      : name_(std::move(name)), files_(files), examples_(examples), renderer_(renderer), context_(context) {}
 
   Result<Checked> run() {
     for (const auto& [file, text] : files_)
@@ -56,6 +59,7 @@ class Checker {
     for (graph::Node node = 0; node < blueprint.nodes().size(); ++node)
       MIST_TRY_VOID(check_function(blueprint, node, *evaluator));
     MIST_TRY_VOID(check_contracts(blueprint, *evaluator));
+    MIST_TRY_VOID(check_conversions(blueprint, *evaluator));
     for (const std::string& each : blueprint.warnings())
       checked_.findings.push_back({.error = false, .rule = "convergence", .message = each});
     checked_.blueprint = blueprint;
@@ -343,8 +347,76 @@ class Checker {
     return {};
   }
 
+  Status check_conversions(const Blueprint& blueprint, const Evaluator& evaluator) {
+    // Functions that never end were found by reading.
+    const bool never_ends =
+        std::ranges::any_of(scans_, [](const auto& each) { return !each.second.self_references.empty(); });
+    if (never_ends) return {};
+    MIST_TRY(checked_.conversions, try_round_trips(blueprint, evaluator, examples_, context_));
+    for (const ConversionFailure& each : checked_.conversions.failures) {
+      MIST_TRY_VOID(add_refusal("conversion", each.error,
+                                fmt::format("{} of version {} can't be converted to {}: {}", each.object,
+                                            each.from, each.to, each.error.message)));
+      checked_.findings.back().hint = fmt::format(
+          "objects like it are allowed in {}, and nobody could read them in {}: have the functions take it, "
+          "or the contract refuse it; it is {}",
+          each.from, each.to, shown(told_parts(each.parts)));
+    }
+    for (const RoundTrip& each : checked_.conversions.trips) add_changes(each);
+    return {};
+  }
+
+  void add_changes(const RoundTrip& trip) {
+    if (trip.changes.empty()) return;
+    const std::string route = fmt::format("{0} → {1} → {0}", trip.version, trip.over);
+    Finding finding{.error = false, .rule = "conversion"};
+    if (trip.changes.size() == 1) {
+      const FieldChange& only = trip.changes.front();
+      finding.message = fmt::format("{} {} {} ({}), as {} shows", route,
+                                    !only.after    ? "loses"
+                                    : !only.before ? "adds"
+                                                   : "changes",
+                                    only.path, values_of(only), only.object);
+    } else {
+      finding.message = fmt::format("{} doesn't keep {} fields", route, trip.changes.size());
+      for (const FieldChange& change : trip.changes)
+        finding.because +=
+            fmt::format("{}: {}, as {} shows\n", change.path, values_of(change), change.object);
+    }
+    finding.hint = fmt::format(
+        "keep in an annotation what {} has no field for (docs/operator.md, Versions): objects have to "
+        "survive "
+        "a round trip between versions without loss (rule 2 of "
+        "https://kubernetes.io/docs/reference/using-api/deprecation-policy/)",
+        trip.over);
+    checked_.findings.push_back(std::move(finding));
+  }
+
+  // A sample's metadata are always the same.
+  static Value told_parts(const Value& parts) {
+    Value told = Value::object();
+    for (const std::string_view name : kConvertedRecords)
+      if (const Value* const part = parts.find(name); part != nullptr && !part->empty())
+        told.set(name, *part);
+    return told;
+  }
+
+  static std::string values_of(const FieldChange& change) {
+    const auto text = [](const std::optional<Value>& value) {
+      return value ? shown(*value) : std::string("absent");
+    };
+    return fmt::format("{} → {}", text(change.before), text(change.after));
+  }
+
+  // As JSON, and not all of what is long.
+  static std::string shown(const Value& value) {
+    constexpr std::size_t kMostShown = 300;
+    return clipped(encoding::to_json(value), kMostShown);
+  }
+
   const std::string name_;
   const package::Files& files_;
+  const std::vector<Example>& examples_;
   package::Renderer& renderer_;
   const Context& context_;
   std::map<std::string, Scan> scans_;
@@ -360,9 +432,10 @@ std::vector<std::string> given_names(const Blueprint& blueprint, graph::Node nod
   return names;
 }
 
-Result<Checked> check(const std::string& name, const package::Files& files, package::Renderer& renderer,
+Result<Checked> check(const std::string& name, const package::Files& files,
+                      const std::vector<Example>& examples, package::Renderer& renderer,
                       const Context& context) {
-  return Checker(name, files, renderer, context).run();
+  return Checker(name, files, examples, renderer, context).run();
 }
 
 }  // namespace mist::blueprint

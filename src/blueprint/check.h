@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blueprint/evaluator.h"
+#include "blueprint/round_trip.h"
 
 namespace mist::blueprint {
 
@@ -23,10 +24,13 @@ struct Finding {
 struct Checked {
   std::vector<Finding> findings;       ///< errors first, then by place
   std::optional<Blueprint> blueprint;  ///< if nothing about its graph is wrong
+  RoundTrips conversions = {};         ///< between versions of its kind
 };
 
+/// `examples`: custom resources of any kinds; conversions are tried with those of the blueprint's kind.
 /// Errors: of the context, and of what has nothing to do with the blueprint.
-Result<Checked> check(const std::string& name, const package::Files& files, package::Renderer& renderer,
+Result<Checked> check(const std::string& name, const package::Files& files,
+                      const std::vector<Example>& examples, package::Renderer& renderer,
                       const Context& context);
 
 /// The names of what Sequence edges give to a node's function, and "instance".

@@ -243,6 +243,13 @@ Result<std::vector<Value>> Evaluator::convert(const std::string& from, const std
   }
 }
 
+Result<Value> Evaluator::hold(const std::string& version, const Value& parts, const Context& context) const {
+  auto held =
+      evaluate(Value::object({{"hold", Value::object({{"version", version}, {"object", parts}})}}), context);
+  if (!held.ok()) return in_words(std::move(held).error());
+  return held;
+}
+
 bool Evaluator::needs_unknown(const Error& failure) { return is_unknown(failure); }
 
 // Nickel ends with the first error.

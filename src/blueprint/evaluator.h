@@ -58,6 +58,9 @@ class Evaluator {
   /// a contract, and no default filled in. Errors as of convert(). Any thread.
   Result<Value> convert_partial(const std::string& from, const std::string& to, const Value& parts,
                                 const Context& context) const;
+  /// Of `parts`, as convert() takes them, what the contract of that version makes of them: the spec with its
+  /// defaults. Invalid with Nickel's own diagnostic, and its words alone as the message; Trap. Any thread.
+  Result<Value> hold(const std::string& version, const Value& parts, const Context& context) const;
   /// Invalid with Nickel's own diagnostic; Trap; Timeout, at the context's deadline. Any thread.
   Result<Value> answer(const Value& question, const Context& context) const;
   /// Of each question what is said to it alone, at little more cost than that of one. nullopt: something of

@@ -436,6 +436,8 @@ in
           forced place
       else if std.record.has_field "convert" input then
         converted checked.kind input.convert
+      else if std.record.has_field "hold" input then
+        held_as checked.kind input.hold.version input.hold.object
       else if std.record.has_field "try_contract_of" input then
         let Contract = contract_of checked input.try_contract_of in
         std.seq (unknown | Contract) true

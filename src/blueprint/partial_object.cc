@@ -1,24 +1,16 @@
 #include "blueprint/partial_object.h"
 
+#include "blueprint/schema_sample.h"
 #include "blueprint/structural_schema.h"
 
 namespace mist::blueprint {
 namespace {
 
-Value some_value(const Value& schema) {
-  if (schema.is_true_at("nullable")) return {};
-  if (const Value* const known = schema.find("enum");
-      known != nullptr && known->is_array() && !known->empty())
-    return known->as_array().front();
-  const std::string_view type = schema.string_at("type");
-  // Functions take texts apart, and an empty one has no parts.
-  if (type == "string") return "x";
-  if (type == "integer" || type == "number") return 0;
-  if (type == "boolean") return false;
-  if (type == "array") return Value::array({});
-  // An integer or a text, as of a port.
-  if (schema.is_true_at("x-kubernetes-int-or-string")) return 0;
-  return Value::object();
+// Never null, of which a function could take nothing.
+Value some_value(const Value& schema, std::string_view name) {
+  Value some = sample_of(schema, Filling::Required, 0, name);
+  if (!some.is_null()) return some;
+  return schema.string_at("type") == "string" ? Value(name) : Value::object();
 }
 
 void complete(const Value& schema, Value& value) {
@@ -30,7 +22,7 @@ void complete(const Value& schema, Value& value) {
     const Value* const field = fields == nullptr ? nullptr : fields->find(name);
     const bool has_default = field != nullptr && field->find("default") != nullptr;
     if (value.find(name) == nullptr && !has_default)
-      value.set(name, field == nullptr ? Value::object() : some_value(*field));
+      value.set(name, field == nullptr ? Value::object() : some_value(*field, name));
   }
   if (fields != nullptr && fields->is_object())
     for (const Value::Member& field : fields->as_object())

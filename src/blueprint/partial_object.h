@@ -12,9 +12,9 @@ namespace mist::blueprint {
 
 using encoding::Value;
 
-/// `value` with the defaults of its structural schema, and with some value in each field that is required and
-/// missing, where Go's conversions see a zero value: "x", 0, false, [] or a record of such, and of an enum
-/// its first word. nullopt: nothing is missing, so it is a whole object.
+/// `value` with the defaults of its structural schema, and with a value that the schema allows in each field that
+/// is required and missing, where Go's conversions see a zero value: functions are tried with such, too
+/// (schema_sample.h). nullopt: nothing is missing, so it is a whole object.
 std::optional<Value> completed(const Value& schema, const Value& value);
 
 /// Takes out of `converted` what completed() filled in and the conversion left as it was: else a field that

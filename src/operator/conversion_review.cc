@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "blueprint/converted_parts.h"
 #include "encoding/json.h"
 
 namespace mist::operator_ {
@@ -11,11 +12,8 @@ namespace {
 constexpr std::string_view kReviewApi = "apiextensions.k8s.io/v1", kReviewKind = "ConversionReview";
 // The API server bounds requests to itself to 3 MB, and lists have no more of them than memory holds.
 constexpr std::size_t kMostValues = 4'000'000;
-// Of labels and annotations that are Mistletoe's own, such as the record.
-constexpr std::string_view kOurPrefix = "mistletoe.dev/";
 // The server shows it to whoever asked for the object.
 constexpr std::size_t kMostMessage = 2000;
-constexpr std::array<std::string_view, 2> kTextMaps{"labels", "annotations"}, kRecords{"spec", "status"};
 
 struct ReasonWord {
   ErrorKind kind;
@@ -74,51 +72,27 @@ std::string version_of(const Value& object) {
   return slash == std::string_view::npos ? std::string() : std::string(api.substr(slash + 1));
 }
 
-Result<Value> convertible_parts(const Value& object) {
-  const auto part = [](const Value* found, std::string_view name) -> Result<Value> {
-    if (found == nullptr || found->is_null()) return Value::object();
-    if (!found->is_object()) return error(ErrorKind::Invalid, "its {} is not an object", name);
-    return *found;
-  };
-  Value parts = Value::object();
-  for (const std::string_view name : {"name", "namespace"})
-    parts.set(name, object.string_at({"metadata", name}));
-  for (const std::string_view name : kTextMaps) {
-    MIST_TRY(const Value all, part(object.at_path({"metadata", name}), name));
-    Value given = Value::object();
-    for (const Value::Member& each : all.as_object())
-      if (!each.key.starts_with(kOurPrefix)) given.set(each.key, each.value);
-    parts.set(name, std::move(given));
-  }
-  for (const std::string_view name : kRecords) {
-    MIST_TRY(Value given, part(object.find(name), name));
-    if (name == "status") given.erase("conditions");
-    parts.set(name, std::move(given));
-  }
-  return parts;
-}
-
 Value with_parts(Value object, const std::string& api_version, const Value& parts) {
   object.set("apiVersion", api_version);
   // The server also asks about what is left of an object without the fields that an apply takes out, which
   // may have no metadata, and refuses an answer without.
   if (const Value* const metadata = object.find("metadata"); metadata == nullptr || metadata->is_null())
     object.set("metadata", Value::object());
-  for (const std::string_view name : kTextMaps) {
+  for (const std::string_view name : blueprint::kConvertedMaps) {
     Value given = Value::object();
     if (const Value* const before = object.at_path({"metadata", name});
         before != nullptr && before->is_object())
       for (const Value::Member& each : before->as_object())
-        if (each.key.starts_with(kOurPrefix)) given.set(each.key, each.value);
+        if (each.key.starts_with(blueprint::kReservedPrefix)) given.set(each.key, each.value);
     if (const Value* const told = parts.find(name); told != nullptr && told->is_object())
       for (const Value::Member& each : told->as_object())
-        if (!each.key.starts_with(kOurPrefix)) given.set(each.key, each.value);
+        if (!each.key.starts_with(blueprint::kReservedPrefix)) given.set(each.key, each.value);
     if (given.empty())
       object["metadata"].erase(name);
     else
       object["metadata"].set(name, std::move(given));
   }
-  for (const std::string_view name : kRecords) {
+  for (const std::string_view name : blueprint::kConvertedRecords) {
     const Value* const told = parts.find(name);
     Value given = told != nullptr && told->is_object() ? *told : Value::object();
     const Value* const before = object.find(name);

@@ -26,12 +26,6 @@ struct ConversionReview {
 /// "v1" of an object that has apiVersion: example.com/v1.
 std::string version_of(const Value& object);
 
-/// The part of an object that a blueprint's functions are given (Evaluator::convert): name, namespace,
-/// labels, annotations, spec and status; without the annotations and labels of Mistletoe, and without the
-/// conditions of the status, which are the operator's in all versions alike. Errors: Invalid: one of them
-/// isn't an object.
-Result<Value> convertible_parts(const Value& object);
-
 /// The object with these parts, in another version: everything else is as it was.
 Value with_parts(Value object, const std::string& api_version, const Value& parts);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "blueprint/converted_parts.h"
 #include "encoding/json.h"
 #include "testing/yaml.h"
 
@@ -69,17 +70,17 @@ TEST(ConversionReview, EverythingElseIsRefused) {
 }
 
 TEST(ConversionReview, FunctionsAreGivenWhatTheyMayChange) {
-  const auto parts = convertible_parts(kWeb);
+  const auto parts = blueprint::convertible_parts(kWeb);
   ASSERT_TRUE(parts.ok()) << parts.error().to_line();
   EXPECT_EQ(*parts,
             yaml("{name: web, namespace: shop, labels: {team: a}, annotations: {note: mine}, spec: {image: "
                  "'nginx:1'}, status: {made: 1}}"));
-  const auto bare = convertible_parts(yaml("{apiVersion: a.b/v1, metadata: {name: x}}"));
+  const auto bare = blueprint::convertible_parts(yaml("{apiVersion: a.b/v1, metadata: {name: x}}"));
   ASSERT_TRUE(bare.ok());
   EXPECT_EQ(*bare, yaml("{name: x, namespace: '', labels: {}, annotations: {}, spec: {}, status: {}}"));
   for (const char* wrong : {"{metadata: {name: x}, spec: text}", "{metadata: {name: x}, status: []}",
                             "{metadata: {name: x, labels: 1}}"})
-    EXPECT_FALSE(convertible_parts(yaml(wrong)).ok()) << wrong;
+    EXPECT_FALSE(blueprint::convertible_parts(yaml(wrong)).ok()) << wrong;
 }
 
 TEST(ConversionReview, NothingElseOfAnObjectChanges) {
@@ -96,10 +97,10 @@ TEST(ConversionReview, NothingElseOfAnObjectChanges) {
   EXPECT_EQ(with_parts(kWeb, "example.com/v2", parts), expected);
 
   const Value cut = yaml("{apiVersion: a.b/v1, spec: {size: 1}}");
-  EXPECT_EQ(with_parts(cut, "a.b/v2", *convertible_parts(cut)),
+  EXPECT_EQ(with_parts(cut, "a.b/v2", *blueprint::convertible_parts(cut)),
             yaml("{apiVersion: a.b/v2, metadata: {}, spec: {size: 1}}"));
   const Value bare = yaml("{apiVersion: a.b/v1, metadata: {name: x}}");
-  EXPECT_EQ(with_parts(bare, "a.b/v2", *convertible_parts(bare)),
+  EXPECT_EQ(with_parts(bare, "a.b/v2", *blueprint::convertible_parts(bare)),
             yaml("{apiVersion: a.b/v2, metadata: {name: x}}"));
 }
 

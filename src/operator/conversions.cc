@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "blueprint/converted_parts.h"
 #include "blueprint/partial_object.h"
 #include "encoding/json.h"
 #include "operator/log_fields.h"
@@ -258,6 +259,11 @@ std::shared_ptr<Conversions::InForce> Conversions::in_force(const std::string& b
   return read;
 }
 
+std::string Conversions::kind_of(const std::string& blueprint) {
+  const std::shared_ptr<InForce> by = in_force(blueprint);
+  return by == nullptr ? std::string() : by->conversion.hub.kind;
+}
+
 Result<std::vector<Value>> Conversions::convert(const std::string& blueprint, const ConversionReview& review,
                                                 const Context& context) {
   const std::shared_ptr<InForce> by = in_force(blueprint);
@@ -331,7 +337,7 @@ Status Conversions::convert_version(InForce& by, const std::string& from, const 
     std::vector<std::size_t> whole;  // the places of `parts`
     for (std::size_t i = begin; i < end; ++i) {
       const Value& object = review.objects[places[i]];
-      auto some = convertible_parts(object);
+      auto some = blueprint::convertible_parts(object);
       if (!some.ok()) return with_place(std::move(some).error(), review, object);
       if (blueprint::completed(*schema, *some->find("spec"))) {
         auto converted = convert_partial(by, from, review.version, *std::move(some), context);

@@ -51,6 +51,8 @@ class Conversions {
   /// it isn't there yet. Errors: Invalid: a ConfigMap of that name is somebody else's, or the files are too
   /// large for one; of the request.
   Status publish(const Conversion& conversion, const Value* crd, const Context& context);
+  /// The kind that the functions of that blueprint convert; empty: it has none in force.
+  std::string kind_of(const std::string& blueprint);
   /// Answers a ConversionReview about the kind of that blueprint, within `kPatience`. Errors are of the
   /// review as a whole, and go to whoever asked the API server.
   Result<std::vector<Value>> convert(const std::string& blueprint, const ConversionReview& review,

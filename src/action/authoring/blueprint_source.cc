@@ -20,6 +20,8 @@ constexpr std::uint64_t kMostFile = std::uint64_t{8} << 20;
 // Files that Nickel can import.
 constexpr std::array<std::string_view, 5> kImported{".ncl", ".json", ".yaml", ".toml", ".txt"};
 
+constexpr std::string_view kCasesFolder = "tests", kGoldenEnd = ".golden.yaml";
+
 bool is_yaml(const Path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 
 std::string name_of(const Path& directory) {
@@ -30,6 +32,18 @@ std::string name_of(const Path& directory) {
 void take_crds(const std::vector<Value>& documents, std::vector<Value>& crds) {
   for (const Value& each : documents)
     if (each.string_at("kind") == "CustomResourceDefinition") crds.push_back(each);
+}
+
+void take_examples(const std::string& name, std::string_view text,
+                   std::vector<blueprint::Example>& examples) {
+  const auto documents = encoding::parse_yaml_documents(text);
+  if (!documents.ok()) return;
+  for (const Value& each : *documents) {
+    const Value* const of_case = each.find("instance");
+    const Value& object = of_case != nullptr && of_case->is_object() ? *of_case : each;
+    if (!object.string_at("apiVersion").empty() && !object.string_at("kind").empty())
+      examples.push_back({name, object});
+  }
 }
 
 // `entry`: what is its blueprint.ncl.
@@ -150,6 +164,27 @@ Result<std::vector<BlueprintSource>> read_blueprints(const FileSystem& files, co
         .with_hint(
             "name a directory with that file, a Nickel file, or the manifest of a ConfigMap; "
             "mistctl blueprint init begins one");
+  return found;
+}
+
+Result<std::vector<blueprint::Example>> read_examples(const FileSystem& files,
+                                                      const BlueprintSource& source) {
+  std::vector<blueprint::Example> found;
+  if (source.is_manifest) {
+    MIST_TRY(const std::string text, files.read(source.path, kMostFile));
+    take_examples(source.path.filename().string(), text, found);
+    return found;
+  }
+  for (const auto& [name, text] : source.files)
+    if (is_yaml(name)) take_examples(name, text, found);
+  const Path cases = source.path / kCasesFolder;
+  if (!files.is_directory(cases)) return found;
+  MIST_TRY(const std::vector<DirectoryEntry> entries, files.list(cases));
+  for (const DirectoryEntry& each : entries) {
+    if (each.is_directory || !is_yaml(each.name) || each.name.ends_with(kGoldenEnd)) continue;
+    MIST_TRY(const std::string text, files.read(cases / each.name, kMostFile));
+    take_examples((Path(kCasesFolder) / each.name).string(), text, found);
+  }
   return found;
 }
 

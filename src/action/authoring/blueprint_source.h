@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "blueprint/blueprint.h"
+#include "blueprint/round_trip.h"
 #include "encoding/value.h"
 #include "package/renderer.h"
 
@@ -37,6 +38,9 @@ struct BlueprintSource {
 /// ConfigMap with a blueprint.ncl. Errors: NotFound (there is none), of reading, Invalid with the place
 /// (YAML).
 Result<std::vector<BlueprintSource>> read_blueprints(const FileSystem& files, const Path& path);
+/// The objects in YAML beside a blueprint (in its manifest), and the instances of its test cases. A file that
+/// can't be read as such is left out: nobody has to have examples. Errors: none but of the file system.
+Result<std::vector<blueprint::Example>> read_examples(const FileSystem& files, const BlueprintSource& source);
 /// Exactly one. Errors as above, and Invalid: there are several.
 Result<BlueprintSource> read_blueprint(const FileSystem& files, const Path& path);
 

@@ -94,6 +94,30 @@ TEST_F(BlueprintSourceTest, AManifestHasTheConfigMapsWithABlueprint) {
   EXPECT_EQ(read_blueprint(files, temp.path() / "gone.ncl").error().kind, ErrorKind::NotFound);
 }
 
+TEST_F(BlueprintSourceTest, ExamplesAreObjectsBesideItAndInstancesOfItsCases) {
+  write("app/blueprint.ncl", "1");
+  write("app/instance.yaml", "{apiVersion: example.com/v1, kind: Ox, metadata: {name: a}}");
+  write("app/values.yaml", "just: data");
+  write("app/broken.yaml", "{");
+  write("app/tests/big.yaml", "instance: {apiVersion: example.com/v2, kind: Ox}\nevents: []\n");
+  write("app/tests/big.golden.yaml", "instance: {apiVersion: example.com/v2, kind: Ox}\n");
+  const auto source = read_blueprint(files, temp.path() / "app");
+  ASSERT_TRUE(source.ok()) << source.error().to_line();
+  const auto examples = read_examples(files, *source);
+  ASSERT_TRUE(examples.ok()) << examples.error().to_line();
+  ASSERT_EQ(examples->size(), 2U);
+  EXPECT_EQ(examples->at(0).name, "instance.yaml");
+  EXPECT_EQ(examples->at(0).object.string_at({"metadata", "name"}), "a");
+  EXPECT_EQ(examples->at(1).name, "tests/big.yaml");
+  EXPECT_EQ(examples->at(1).object.string_at("apiVersion"), "example.com/v2");
+  write("one.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {blueprint.ncl: '1'}\n---\n"
+        "{apiVersion: example.com/v1, kind: Ox}\n");
+  const auto manifest = read_blueprint(files, temp.path() / "one.yaml");
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_EQ(read_examples(files, *manifest)->back().object.string_at("kind"), "Ox");
+}
+
 TEST_F(BlueprintSourceTest, AnInstanceGetsTheDefaultsOfItsCrd) {
   write("app/blueprint.ncl", "1");
   write("app/crd.yaml", kAppCrd);

@@ -49,6 +49,7 @@ struct CheckedSource {
   BlueprintSource source;
   std::vector<Finding> findings;
   std::optional<blueprint::Blueprint> blueprint;
+  blueprint::RoundTrips conversions;
 };
 
 std::size_t count(const std::vector<CheckedSource>& all, bool errors) {
@@ -102,6 +103,18 @@ void print_crd(Machine& machine, const CheckedSource& checked) {
   say("asks this too, which the contract does not", resource.beyond);
 }
 
+// Which fields and objects the round trips between versions were not tried with, and why.
+void print_untried(Machine& machine, const CheckedSource& checked) {
+  if (checked.conversions.untried.empty()) return;
+  std::string text = fmt::format(
+      "{} note: conversions between versions weren't tried with these\n",
+      paint(machine.color_out, Tone::Strong, escape_controls(checked.source.shown(blueprint::kEntry)) + ":"));
+  for (const blueprint::SchemaNote& each : checked.conversions.untried)
+    text += fmt::format("    {} ({}): {}\n", escape_controls(each.path), escape_controls(each.version),
+                        escape_controls(each.what));
+  machine.out.write(text);
+}
+
 Value notes_value(const std::vector<blueprint::SchemaNote>& notes) {
   Value::Array all;
   for (const blueprint::SchemaNote& each : notes)
@@ -115,6 +128,33 @@ Value crd_value(const std::optional<blueprint::Blueprint>& blueprint) {
   return Value::object({{"manifest", blueprint::crd_of(blueprint->instances(), resource)},
                         {"operatorOnly", notes_value(resource.unsaid)},
                         {"crdOnly", notes_value(resource.beyond)}});
+}
+
+Value round_trip_value(const blueprint::RoundTrip& trip) {
+  Value::Array objects(trip.objects.begin(), trip.objects.end()), changes;
+  for (const blueprint::FieldChange& each : trip.changes)
+    changes.push_back(Value::object({{"path", each.path},
+                                     {"before", each.before.value_or(Value())},
+                                     {"after", each.after.value_or(Value())},
+                                     {"object", each.object}}));
+  return Value::object({{"version", trip.version},
+                        {"over", trip.over},
+                        {"objects", Value(std::move(objects))},
+                        {"changes", Value(std::move(changes))}});
+}
+
+Value conversions_value(const blueprint::RoundTrips& conversions) {
+  Value::Array trips, failures;
+  for (const blueprint::RoundTrip& each : conversions.trips) trips.push_back(round_trip_value(each));
+  for (const blueprint::ConversionFailure& each : conversions.failures)
+    failures.push_back(Value::object({{"from", each.from},
+                                      {"to", each.to},
+                                      {"object", each.object},
+                                      {"parts", each.parts},
+                                      {"message", each.error.message}}));
+  return Value::object({{"roundTrips", Value(std::move(trips))},
+                        {"failures", Value(std::move(failures))},
+                        {"untried", notes_value(conversions.untried)}});
 }
 
 Value finding_value(const BlueprintSource& source, const Finding& each) {
@@ -140,7 +180,8 @@ Value to_value(const std::vector<CheckedSource>& all) {
     blueprints.push_back(Value::object({{"name", each.source.name},
                                         {"path", each.source.path.string()},
                                         {"findings", Value(std::move(findings))},
-                                        {"crd", crd_value(each.blueprint)}}));
+                                        {"crd", crd_value(each.blueprint)},
+                                        {"conversions", conversions_value(each.conversions)}}));
   }
   return Value::object({{"blueprints", Value(std::move(blueprints))},
                         {"errors", count(all, true)},
@@ -153,9 +194,11 @@ Result<ExitCode> run_check(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const auto renderer, open_renderer(invocation, machine));
   std::vector<CheckedSource> all;
   for (const BlueprintSource& source : sources) {
+    MIST_TRY(const std::vector<blueprint::Example> examples, action::read_examples(machine.files, source));
     MIST_TRY(blueprint::Checked checked,
-             blueprint::check(source.name, source.files, *renderer, machine.context));
-    all.push_back({source, std::move(checked.findings), std::move(checked.blueprint)});
+             blueprint::check(source.name, source.files, examples, *renderer, machine.context));
+    all.push_back(
+        {source, std::move(checked.findings), std::move(checked.blueprint), std::move(checked.conversions)});
   }
   const std::size_t errors = count(all, true), warnings = count(all, false);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
@@ -164,6 +207,7 @@ Result<ExitCode> run_check(const Invocation& invocation, Machine& machine) {
     for (const CheckedSource& each : all) {
       for (const Finding& one : each.findings) print_finding(machine, each.source, one);
       print_crd(machine, each);
+      print_untried(machine, each);
     }
     machine.out.write(fmt::format("{}: {}, {}\n", plural(all.size(), "blueprint"), plural(errors, "error"),
                                   plural(warnings, "warning")));
