@@ -242,7 +242,8 @@ mist::Status run(const Options& options, const mist::Context& context, mist::Pul
                                                                      .files = files,
                                                                      .clock = clock,
                                                                      .random = random,
-                                                                     .events = log},
+                                                                     .events = log,
+                                                                     .metrics = &metrics},
                     webhook_options(options), client->default_namespace());
     MIST_TRY_VOID(webhook->start(context));
   }

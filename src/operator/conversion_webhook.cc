@@ -4,6 +4,7 @@
 #include "encoding/json.h"
 #include "http/client.h"
 #include "http/url.h"
+#include "operator/log_fields.h"
 
 namespace mist::operator_ {
 namespace {
@@ -19,6 +20,8 @@ constexpr std::size_t kHandlers = 128;
 constexpr std::chrono::minutes kIdle{5};
 constexpr std::chrono::seconds kBodyTime{30}, kProbeTime{3};
 constexpr int kPort = 443;
+// Of the log, about failures of one blueprint.
+constexpr std::chrono::minutes kBetweenLines{1};
 
 }  // namespace
 
@@ -130,28 +133,58 @@ void ConversionWebhook::watch(std::function<void()> changed) {
 http::WebAnswer ConversionWebhook::answer(const http::WebRequest& request) {
   if (!request.path.starts_with(kConvertPath)) return {.status = 404, .body = "here is /convert/BLUEPRINT\n"};
   if (request.method != "POST") return {.status = 405, .body = "only POST\n", .headers = {{"Allow", "POST"}}};
-  const auto review = ConversionReview::parse(request.body);
-  if (!review.ok()) {
-    tell_failure(review.error());
-    return {.status = 400, .body = review.error().to_line() + "\n"};
+  const SteadyTime begun = dependencies_.clock.steady_now();
+  const std::string blueprint = request.path.substr(kConvertPath.size());
+  const std::string kind = conversions_.kind_of(blueprint);
+  const bool is_known = !kind.empty();
+  std::optional<Metrics::Answering> counted;
+  if (dependencies_.metrics != nullptr)
+    counted.emplace(*dependencies_.metrics, is_known ? request.path : std::string(kConvertPath));
+  http::WebAnswer given;
+  if (const auto review = ConversionReview::parse(request.body); review.ok()) {
+    given = converted_by(blueprint, kind, *review);
+  } else {
+    tell_failure(is_known ? blueprint : std::string(), review.error());
+    given = {.status = 400, .body = review.error().to_line() + "\n"};
   }
-  auto objects =
-      conversions_.convert(request.path.substr(kConvertPath.size()), *review, Context(stop_.get_token()));
-  if (objects.ok())
-    return {.content_type = std::string(kJson), .body = converted_answer(review->uid, *std::move(objects))};
-  tell_failure(objects.error());
-  return {.content_type = std::string(kJson), .body = failed_answer(review->uid, objects.error())};
+  if (counted) counted->ends(given.status, dependencies_.clock.steady_now() - begun);
+  return given;
 }
 
-// Clients that ask again and again get the same answer: the log has it once.
-void ConversionWebhook::tell_failure(const Error& failure) {
-  std::string line = failure.to_line();
+// `kind`: of the blueprint; empty: it isn't known.
+http::WebAnswer ConversionWebhook::converted_by(const std::string& blueprint, const std::string& kind,
+                                                const ConversionReview& review) {
+  const SteadyTime begun = dependencies_.clock.steady_now();
+  auto objects = conversions_.convert(blueprint, review, Context(stop_.get_token()));
+  if (dependencies_.metrics != nullptr && !kind.empty())
+    dependencies_.metrics->converted(blueprint, kind, objects.ok(), review.objects.size(),
+                                     dependencies_.clock.steady_now() - begun);
+  if (objects.ok())
+    return {.content_type = std::string(kJson), .body = converted_answer(review.uid, *std::move(objects))};
+  tell_failure(kind.empty() ? std::string() : blueprint, objects.error());
+  return {.content_type = std::string(kJson), .body = failed_answer(review.uid, objects.error())};
+}
+
+// Clients ask again and again, and whoever reaches the webhook may ask for anything: of each blueprint a line
+// now and then, and one for all that aren't known.
+void ConversionWebhook::tell_failure(const std::string& blueprint, const Error& failure) {
+  std::string line = "a conversion failed: " + failure.to_line();
+  const SteadyTime now = dependencies_.clock.steady_now();
   {
     const std::lock_guard lock(told_mutex_);
-    if (told_ == line) return;
-    told_ = line;
+    const auto [told, is_first] = told_.try_emplace(blueprint, Told{now});
+    if (!is_first && now - told->second.at < kBetweenLines) {
+      ++told->second.more;
+      return;
+    }
+    if (told->second.more > 0)
+      line += fmt::format(" ({} more failed since the last line about it)", told->second.more);
+    told->second = {now};
   }
-  dependencies_.events.warn("a conversion failed: " + line);
+  if (blueprint.empty())
+    dependencies_.events.warn(line);
+  else
+    dependencies_.events.warn(line, fields_of({blueprint}, Named::No));
 }
 
 }  // namespace mist::operator_

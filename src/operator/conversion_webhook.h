@@ -3,7 +3,9 @@
 // of them leads, and knows what a CRD has to say so that the API server finds and trusts it. Anybody who
 // reaches it may ask: an answer is a function of the question and of the blueprint's functions. Any thread.
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "http/web_server.h"
 #include "operator/conversions.h"
+#include "operator/metrics.h"
 #include "operator/webhook_certificates.h"
 
 namespace mist::operator_ {
@@ -30,6 +33,7 @@ class ConversionWebhook {
     Clock& clock;
     Random& random;
     EventSink& events;
+    Metrics* metrics = nullptr;  ///< null: nobody counts
   };
   /// All of `dependencies` outlives this. `ns`: of the blueprints.
   ConversionWebhook(Dependencies dependencies, Options options, std::string ns);
@@ -62,7 +66,9 @@ class ConversionWebhook {
  private:
   std::string url_of(const std::string& blueprint) const;
   std::string host() const;
-  void tell_failure(const Error& failure);
+  http::WebAnswer converted_by(const std::string& blueprint, const std::string& kind,
+                               const ConversionReview& review);
+  void tell_failure(const std::string& blueprint, const Error& failure);
 
   Dependencies dependencies_;
   const Options options_;
@@ -70,7 +76,11 @@ class ConversionWebhook {
   std::mutex mutex_;
   std::function<void()> changed_;  // guarded by mutex_
   std::mutex told_mutex_;
-  std::string told_;  // the last failure that was logged; guarded by told_mutex_
+  struct Told {
+    SteadyTime at;
+    std::uint64_t more = 0;  // failures since then
+  };
+  std::map<std::string, Told> told_;  // by blueprint; guarded by told_mutex_
   std::stop_source stop_;
   Conversions conversions_;
   WebhookCertificates certificates_;

@@ -101,6 +101,65 @@ TEST_F(ConversionWebhookTest, ObjectsThatAreInThatVersionAlreadyComeBackInOrder)
   EXPECT_EQ(objects[1].string_at({"metadata", "name"}), "a");
 }
 
+// Time passes only where the test says so; sleeping takes as long as it does.
+class StandingClock final : public Clock {
+ public:
+  WallTime now() const override { return system_.now(); }
+  SteadyTime steady_now() const override { return begin_ + std::chrono::seconds(passed_); }
+  BootTime boot_now() const override { return system_.boot_now(); }
+  bool sleep(Duration duration, std::stop_token stop) override { return system_.sleep(duration, stop); }
+  void advance(int seconds) { passed_ += seconds; }
+
+ private:
+  SystemClock system_;
+  const SteadyTime begin_ = system_.steady_now();
+  std::atomic<int> passed_{0};
+};
+
+TEST_F(ConversionWebhookTest, FailuresAreCountedAndLoggedNowAndThen) {
+  StandingClock clock;
+  Metrics metrics("1.2.3");
+  ConversionWebhook webhook({cluster_, renderer_, files_, clock, random_, events_, &metrics},
+                            {.listen = "127.0.0.1:0", .service = "ours", .url = "https://127.0.0.1:1"},
+                            "default");
+  ASSERT_TRUE(webhook.start(Context()).ok());
+  ASSERT_TRUE(webhook.publish(kConversion, nullptr, Context()).ok());
+  const auto lines = [&] {
+    return std::ranges::count_if(
+        events_.messages, [](const std::string& each) { return each.starts_with("a conversion failed"); });
+  };
+  const auto fail = [&](std::string_view name, std::string path) {
+    return said(ask(webhook,
+                    fmt::format("{{uid: u, desiredAPIVersion: example.com/v2, objects: [{{apiVersion: "
+                                "example.com/v9, kind: {}, metadata: {{name: x}}}}]}}",
+                                name),
+                    std::move(path)));
+  };
+  for (const std::string_view name : {"A", "B", "C"})
+    EXPECT_THAT(fail(name, "/convert/app"), HasSubstr("Failed: Invalid"));
+  EXPECT_EQ(lines(), 1);
+  // Those that it doesn't know share one line, whatever they are called.
+  for (const std::string_view name : {"x", "y", "z"}) fail("A", fmt::format("/convert/{}", name));
+  EXPECT_EQ(lines(), 2);
+  clock.advance(61);
+  fail("D", "/convert/app");
+  EXPECT_EQ(lines(), 3);
+  EXPECT_THAT(events_.messages.back(), HasSubstr("D of example.com/v9"));
+  EXPECT_THAT(events_.messages.back(), HasSubstr("(2 more failed since the last line about it)"));
+  EXPECT_THAT(said(ask(webhook, "{uid: u, desiredAPIVersion: example.com/v1, objects: []}")), "Success: : ");
+  EXPECT_EQ(webhook.answer({.method = "POST", .path = "/convert/app", .body = "{"}).status, 400);
+  const std::string text = metrics.text();
+  for (const char* const line :
+       {"controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/convert/\"} 3\n",
+        "controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/convert/app\"} 5\n",
+        "controller_runtime_webhook_requests_total{code=\"400\",webhook=\"/convert/app\"} 1\n",
+        "controller_runtime_webhook_requests_in_flight{webhook=\"/convert/app\"} 0\n",
+        "mistletoe_conversion_objects_total{blueprint=\"app\",kind=\"App\",result=\"error\"} 4\n",
+        "mistletoe_conversion_seconds_count{blueprint=\"app\",kind=\"App\",result=\"success\"} 1\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("/convert/x")));
+}
+
 TEST_F(ConversionWebhookTest, KnowsWhetherTheServerWouldReachIt) {
   const auto away = webhook_at("https://127.0.0.1:1");
   ASSERT_TRUE(away->start(Context()).ok());

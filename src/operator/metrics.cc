@@ -112,6 +112,39 @@ Metrics::Working::~Working() {
   --metrics_.controller(controller_).active;
 }
 
+Metrics::Answering::Answering(Metrics& metrics, std::string path)
+    : metrics_(metrics), path_(std::move(path)) {
+  const std::lock_guard lock(metrics_.mutex_);
+  ++metrics_.webhooks_[path_].active;
+}
+
+void Metrics::Answering::ends(int code, Duration took) {
+  const std::lock_guard lock(metrics_.mutex_);
+  Webhook& webhook = metrics_.webhooks_[path_];
+  ++webhook.requests[code];
+  webhook.times.add(took);
+}
+
+Metrics::Answering::~Answering() {
+  const std::lock_guard lock(metrics_.mutex_);
+  --metrics_.webhooks_[path_].active;
+}
+
+void Metrics::Times::add(Duration took) {
+  const double passed = std::chrono::duration<double>(took).count();
+  seconds += passed;
+  const auto bucket = std::ranges::lower_bound(kAnswerBuckets, passed) - kAnswerBuckets.begin();
+  ++buckets[static_cast<std::size_t>(bucket)];
+}
+
+void Metrics::converted(const std::string& blueprint, const std::string& kind, bool ok, std::size_t objects,
+                        Duration took) {
+  const std::lock_guard lock(mutex_);
+  Converted& counts = converted_[{blueprint, kind, ok}];
+  counts.objects += objects;
+  counts.times.add(took);
+}
+
 void Metrics::sends_to(std::string host) {
   const std::lock_guard lock(mutex_);
   host_ = std::move(host);
@@ -294,6 +327,44 @@ void Metrics::add_kept(std::string& out) const {
     fmt::format_to(to, "mistletoe_releases{{reason={}}} {}\n", label_value(reason), count);
 }
 
+// Those of operators without a webhook have none of them.
+void Metrics::add_webhooks(std::string& out) const {
+  const auto to = std::back_inserter(out);
+  if (!webhooks_.empty()) {
+    begin(out, "controller_runtime_webhook_requests_total", "counter",
+          "Total number of requests to webhooks by HTTP status code");
+    for (const auto& [path, webhook] : webhooks_)
+      for (const auto& [code, count] : webhook.requests)
+        fmt::format_to(to, "controller_runtime_webhook_requests_total{{code=\"{}\",webhook={}}} {}\n", code,
+                       label_value(path), count);
+    begin(out, "controller_runtime_webhook_requests_in_flight", "gauge",
+          "Current number of requests to webhooks being served");
+    for (const auto& [path, webhook] : webhooks_)
+      fmt::format_to(to, "controller_runtime_webhook_requests_in_flight{{webhook={}}} {}\n",
+                     label_value(path), webhook.active);
+    begin(out, "controller_runtime_webhook_latency_seconds", "histogram",
+          "Histogram of the latency of processing requests to webhooks");
+    for (const auto& [path, webhook] : webhooks_)
+      add_histogram(out, "controller_runtime_webhook_latency_seconds", "webhook=" + label_value(path),
+                    kAnswerBuckets, webhook.times.buckets, webhook.times.seconds);
+  }
+  if (converted_.empty()) return;
+  const auto labels = [](const auto& key) {
+    const auto& [blueprint, kind, ok] = key;
+    return fmt::format("blueprint={},kind={},result=\"{}\"", label_value(blueprint), label_value(kind),
+                       ok ? "success" : "error");
+  };
+  begin(out, "mistletoe_conversion_objects_total", "counter",
+        "Objects in ConversionReviews of the API server, by whether the review succeeded");
+  for (const auto& [key, counts] : converted_)
+    fmt::format_to(to, "mistletoe_conversion_objects_total{{{}}} {}\n", labels(key), counts.objects);
+  begin(out, "mistletoe_conversion_seconds", "histogram",
+        "How long in seconds a ConversionReview of the API server took");
+  for (const auto& [key, counts] : converted_)
+    add_histogram(out, "mistletoe_conversion_seconds", labels(key), kAnswerBuckets, counts.times.buckets,
+                  counts.times.seconds);
+}
+
 std::string Metrics::text() const {
   std::string out;
   const auto to = std::back_inserter(out);
@@ -302,6 +373,7 @@ std::string Metrics::text() const {
     add_controllers(out);
     add_requests(out);
     add_kept(out);
+    add_webhooks(out);
   }
   const std::lock_guard lock(asking_);
   std::map<std::string, QueueState> queues;

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/clock.h"
@@ -76,6 +77,26 @@ class Metrics {
   /// time series stays bounded.
   static constexpr std::size_t kMostNamespaces = 100;
 
+  /// A request to the conversion webhook, while it lives, and what came of it when it ends. `path`: one of a
+  /// bounded number, as of blueprints that are known: whoever reaches the webhook chooses the paths.
+  class Answering {
+   public:
+    Answering(Metrics& metrics, std::string path);
+    Answering(const Answering&) = delete;
+    Answering& operator=(const Answering&) = delete;
+    /// `code`: the HTTP status; `took`: since the request was read.
+    void ends(int code, Duration took);
+    ~Answering();
+
+   private:
+    Metrics& metrics_;
+    const std::string path_;
+  };
+  /// One review of the API server's, of so many objects of the kind, was answered with them or with a
+  /// failure.
+  void converted(const std::string& blueprint, const std::string& kind, bool ok, std::size_t objects,
+                 Duration took);
+
   /// Asked at each text(); empty ends that: once this returns, nobody asks any more. `name`: of the queue.
   void watch_queue(const std::string& name, std::function<QueueState()> queue);
 
@@ -92,6 +113,24 @@ class Metrics {
                                        0.4,   0.45, 0.5,   0.6,  0.7,  0.8,  0.9,  1.0,  1.25, 1.5,
                                        1.75,  2.0,  2.5,   3.0,  3.5,  4.0,  4.5,  5.0,  6.0,  7.0,
                                        8.0,   9.0,  10.0,  15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0};
+  // Prometheus' usual ones, which controller-runtime's webhooks have too, and the longest that the API server
+  // waits.
+  static constexpr std::array kAnswerBuckets{0.005, 0.01, 0.025, 0.05, 0.1,  0.25,
+                                             0.5,   1.0,  2.5,   5.0,  10.0, 30.0};
+  struct Times {
+    std::array<std::uint64_t, kAnswerBuckets.size() + 1> buckets{};  // the last: longer than all
+    double seconds = 0;
+    void add(Duration took);
+  };
+  struct Webhook {
+    int active = 0;
+    std::map<int, std::uint64_t> requests;  // by status
+    Times times;
+  };
+  struct Converted {
+    std::uint64_t objects = 0;
+    Times times;
+  };
   struct Controller {
     int active = 0;  // workers
     std::uint64_t succeeded = 0, failed = 0;
@@ -105,6 +144,7 @@ class Metrics {
   void add_controllers(std::string& out) const;
   void add_requests(std::string& out) const;
   void add_kept(std::string& out) const;
+  void add_webhooks(std::string& out) const;
 
   const std::string version_, lease_;
   std::atomic<bool> leads_ = false, ready_ = false, stays_ready_ = false;
@@ -120,6 +160,8 @@ class Metrics {
   std::map<std::string, std::map<std::string, std::multiset<WallTime>>> pending_;  // by blueprint, namespace
   std::map<std::string, bool> rejected_;                                           // by blueprint
   Counts releases_;                                                                // by reason
+  std::map<std::string, Webhook> webhooks_;                                        // by path
+  std::map<std::tuple<std::string, std::string, bool>, Converted> converted_;  // by blueprint, kind, success
   std::string host_, lacking_;
 };
 

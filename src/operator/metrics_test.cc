@@ -169,5 +169,38 @@ TEST(Metrics, SayNothingOfWhatIsNotThere) {
   EXPECT_THAT(text, Not(HasSubstr("leader_election")));
 }
 
+TEST(Metrics, ConversionsAreCountedByBlueprintAndResult) {
+  Metrics metrics("1.2.3");
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("webhook")));
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("conversion")));
+  Metrics::Answering open(metrics, "/convert/app");
+  {
+    Metrics::Answering ended(metrics, "/convert/app");
+    ended.ends(200, std::chrono::milliseconds(20));
+    Metrics::Answering refused(metrics, "/convert/");
+    refused.ends(400, std::chrono::milliseconds(1));
+  }
+  metrics.converted("app", "App", true, 3, std::chrono::milliseconds(20));
+  metrics.converted("app", "App", true, 4, std::chrono::milliseconds(300));
+  metrics.converted("app", "App", false, 1, std::chrono::seconds(26));
+  const std::string text = metrics.text();
+  for (const char* const line : {
+           "controller_runtime_webhook_requests_total{code=\"200\",webhook=\"/convert/app\"} 1\n",
+           "controller_runtime_webhook_requests_total{code=\"400\",webhook=\"/convert/\"} 1\n",
+           "controller_runtime_webhook_requests_in_flight{webhook=\"/convert/app\"} 1\n",
+           "controller_runtime_webhook_requests_in_flight{webhook=\"/convert/\"} 0\n",
+           "controller_runtime_webhook_latency_seconds_bucket{webhook=\"/convert/app\",le=\"0.01\"} 0\n",
+           "controller_runtime_webhook_latency_seconds_bucket{webhook=\"/convert/app\",le=\"0.025\"} 1\n",
+           "mistletoe_conversion_objects_total{blueprint=\"app\",kind=\"App\",result=\"success\"} 7\n",
+           "mistletoe_conversion_objects_total{blueprint=\"app\",kind=\"App\",result=\"error\"} 1\n",
+           "mistletoe_conversion_seconds_bucket{blueprint=\"app\",kind=\"App\",result=\"error\",le=\"10\"} "
+           "0\n",
+           "mistletoe_conversion_seconds_bucket{blueprint=\"app\",kind=\"App\",result=\"error\",le=\"30\"} "
+           "1\n",
+           "mistletoe_conversion_seconds_count{blueprint=\"app\",kind=\"App\",result=\"success\"} 2\n",
+       })
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
 }  // namespace
 }  // namespace mist::operator_
