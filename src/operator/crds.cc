@@ -9,6 +9,7 @@
 #include "crypto/digest.h"
 #include "encoding/json.h"
 #include "encoding/yaml.h"
+#include "operator/conversion_fit.h"
 #include "operator/log_fields.h"
 
 namespace mist::operator_ {
@@ -54,6 +55,8 @@ std::optional<Conversion> conversion_of(const std::string& blueprint, const blue
   return found;
 }
 
+std::string map_of_crd(const std::string& blueprint) { return fmt::format("{}-crd", blueprint); }
+
 std::string name_in(const Value& object) { return std::string(object.string_at({"metadata", "name"})); }
 
 }  // namespace
@@ -90,7 +93,7 @@ Result<std::string> Crds::see_to(const std::string& blueprint, const blueprint::
   if (!crds->synced()) return fmt::format("CustomResourceDefinition {} is being looked up", name_in(wanted));
   if (resource.mode == CrdMode::Manage)
     return manage(blueprint, resource, std::move(wanted), conversion, breaking, watched_[blueprint], context);
-  auto fits = await(wanted, resource.standing, watched_[blueprint]);
+  auto fits = await(blueprint, resource, wanted, breaking, watched_[blueprint]);
   if (!conversion || dependencies_.role == Role::Waits) return fits;
   const auto live = crds->get({"", name_in(wanted)});
   // The server asks already, for the versions that the CRD has now: functions that don't fit it would be
@@ -240,24 +243,45 @@ Status Crds::write(const std::string& blueprint, const Value& wanted, bool creat
   return {};
 }
 
-Result<std::string> Crds::await(const Value& wanted, blueprint::Standing standing, Watched& watched) const {
+Result<std::string> Crds::await(const std::string& blueprint, const blueprint::CustomResource& resource,
+                                const Value& wanted, Breaking breaking, Watched& watched) const {
   const std::string name = name_in(wanted);
   const auto live = watched.informer->get({"", name});
   if (!live) return fmt::format("CustomResourceDefinition {} isn't there yet", name);
   if (apimachinery::is_terminating(*live))
     return fmt::format("CustomResourceDefinition {} is being deleted", name);
   watched.tolerated.clear();
-  if (wanted.at_path({"spec", "conversion"}) != nullptr &&
-      live->string_at({"spec", "conversion", "strategy"}) != "Webhook")
-    return error(ErrorKind::Invalid,
-                 "CustomResourceDefinition {} has no conversion webhook, and the versions of the blueprint "
-                 "need one",
+  const bool is_in_force = resource.standing == blueprint::Standing::InForce;
+  std::vector<std::string> conversion_told;
+  if (const Value* const conversion = wanted.at_path({"spec", "conversion"})) {
+    ConversionFit fit = fit_of_conversion(live->at_path({"spec", "conversion"}), *conversion);
+    // Instances in the stored version are read without any conversion: their work goes on.
+    if (!fit.misfits.empty() && !is_in_force && breaking != Breaking::Restored)
+      return error(
+                 ErrorKind::Invalid,
+                 "CustomResourceDefinition {} has the API server ask no conversion webhook of this operator",
                  name)
-        .with_hint(fmt::format("set spec.conversion of the CRD to {}",
-                               encoding::to_json(*wanted.at_path({"spec", "conversion"}))));
-  const std::vector<std::string> apart = standing == blueprint::Standing::InForce
+          .with_because(join(fit.misfits, "\n"))
+          .with_hint(
+              resource.mode == CrdMode::Publish
+                  ? fmt::format("apply what ConfigMap {}/{} has in {}", ns_, map_of_crd(blueprint),
+                                kPublishedKey)
+                  : fmt::format("set spec.conversion of the CRD to {}", encoding::to_json(*conversion)));
+    for (const auto* const all : {&fit.misfits, &fit.soon})
+      for (const std::string& each : *all)
+        conversion_told.push_back(fmt::format(
+            "spec.conversion of CustomResourceDefinition {} needs to be changed: {}", name, each));
+  }
+  // A revision that begins has its warnings logged with it; while it is in force, each change is.
+  if (breaking == Breaking::Restored && conversion_told != watched.conversion_told)
+    for (const std::string& each : conversion_told)
+      dependencies_.events.warn(fmt::format("blueprint {}: {}", blueprint, each),
+                                fields_of({blueprint}, Named::Yes, id_of(wanted)));
+  watched.conversion_told = conversion_told;
+  const std::vector<std::string> apart = is_in_force
                                              ? blueprint::misfits_in_force(*live, wanted, watched.tolerated)
                                              : blueprint::misfits(*live, wanted);
+  watched.tolerated.insert(watched.tolerated.end(), conversion_told.begin(), conversion_told.end());
   if (!apart.empty())
     return error(ErrorKind::Invalid, "CustomResourceDefinition {} doesn't fit the contract of the blueprint",
                  name)
@@ -270,7 +294,7 @@ Result<std::string> Crds::await(const Value& wanted, blueprint::Standing standin
 Status Crds::publish(const std::string& blueprint, const Value& wanted, const Context& context) {
   MIST_TRY(const kube::ResourceInfo maps,
            dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context));
-  const std::string name = fmt::format("{}-crd", blueprint);
+  const std::string name = map_of_crd(blueprint);
   const std::string text = encoding::to_yaml(wanted);
   const auto live = dependencies_.client.get({maps, ns_, name}, context);
   if (!live.ok() && live.error().kind != ErrorKind::NotFound) return live.error();

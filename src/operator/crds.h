@@ -66,6 +66,7 @@ class Crds {
     std::string crd;
     std::unique_ptr<kube::Informer> informer;
     std::vector<std::string> tolerated = {};
+    std::vector<std::string> conversion_told = {};  // what the log has of its spec.conversion
   };
   Result<kube::Informer*> informer(const std::string& blueprint, const std::string& crd,
                                    const Context& context);
@@ -76,7 +77,8 @@ class Crds {
                              Watched& watched, const Context& context);
   Status see_to_conversion(const Conversion& conversion, const Value& wanted, const Value* live,
                            const kube::Informer& crds, const Context& context);
-  Result<std::string> await(const Value& wanted, blueprint::Standing standing, Watched& watched) const;
+  Result<std::string> await(const std::string& blueprint, const blueprint::CustomResource& resource,
+                            const Value& wanted, Breaking breaking, Watched& watched) const;
   Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
   Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
                     const Value& live, const Value& wanted, Breaking breaking) const;
