@@ -47,7 +47,7 @@ constexpr std::array kNames{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.con
 
 constexpr std::chrono::seconds kTrial{20};
 
-// Whoever shares our session keyring or user id can read keys of ours, such as Kerberos tickets and
+// A process that shares our session keyring or user id can read keys of ours, such as Kerberos tickets and
 // passphrases of file systems. seccomp(2): a program of classic BPF over struct seccomp_data; the calls fail
 // as in a kernel without keys, and so does every call of another architecture's numbers, which would be
 // others'.

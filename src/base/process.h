@@ -40,7 +40,7 @@ struct Command {
   std::map<std::string, std::optional<std::string>> env;  ///< added to `environment`; nullopt removes
   Path directory;                                         ///< empty: ours
   std::string input;                                      ///< given on stdin, then closed
-  /// What it can read from file descriptor 3: at most kMostThird bytes, which a pipe holds.
+  /// Content of file descriptor 3, for it to read: at most kMostThird bytes, which a pipe holds.
   std::string third = {};
   bool inherit_stderr = false;  ///< for programs that talk to the user
   bool inherit_stdin = false;

@@ -96,8 +96,8 @@ struct Conversions::InForce {
   bool is_busy = false;    // somebody evaluates; guarded by mutex
   std::deque<Job*> queue;  // guarded by mutex
 
-  // One evaluation at a time: a blueprint has one core's worth of everybody's webhook. What came meanwhile is
-  // evaluated together, which costs little more than one object.
+  // One evaluation at a time: a blueprint has one core's worth of everybody's webhook. Reviews that come
+  // meanwhile are evaluated together, which costs little more than one object.
   void evaluate(Job& job, const Context& context) {
     std::unique_lock lock(mutex);
     queue.push_back(&job);

@@ -45,7 +45,7 @@ PendingDeletes::All::const_iterator PendingDeletes::oldest_of_all() const {
   return std::ranges::min_element(all_, {}, [](const auto& each) { return each.second.since; });
 }
 
-// What waits for its turn says less than what it waits for.
+// An object that waits for its turn says less than the one that it waits for.
 PendingDeletes::All::const_iterator PendingDeletes::first_cause() const {
   if (problem_) return all_.find(*problem_);
   return std::ranges::min_element(

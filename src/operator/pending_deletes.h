@@ -1,7 +1,8 @@
 #pragma once
 // The deletes of an instance's objects that something holds back, and for how long: a finalizer of somebody
-// else, an object that has to go before, a refusal by the server. What the server was asked to delete waits
-// since then; what hasn't had its turn waits since this operator first saw it. One thread at a time.
+// else, an object that has to go before, a refusal by the server. An object that the server was asked to
+// delete waits since then; one that hasn't had its turn, since this operator first saw it. One thread at a
+// time.
 
 #include <map>
 #include <optional>

@@ -261,11 +261,15 @@ class SourceFinder {
       entry->second = entry->second && each.public_only;
     }
     for (const auto& [prefix, public_only] : prefixes) {
-      MIST_TRY(registry::OciClient* const client, dependencies_.registries.oci_client());
+      const Result<registry::OciClient*> client = dependencies_.registries.oci_client();
+      if (!client) {
+        without_index_.emplace(prefix, escape_controls(client.error().to_line()));
+        continue;
+      }
       MIST_TRY(oci::Reference reference, index_reference(prefix));
       reference.repository.public_only = public_only;
       const Result<std::optional<registry::RawManifest>> raw =
-          client->find_manifest(reference.repository, reference.tag, context_);
+          (*client)->find_manifest(reference.repository, reference.tag, context_);
       if (!raw) MIST_TRY_VOID(context_.check());
       if (raw && *raw) {
         reference.digest = (*raw)->digest;
