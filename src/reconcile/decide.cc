@@ -33,6 +33,18 @@ std::string failure_of(const Value& job) {
                                          failed->string_at("message"));
 }
 
+// Whether none of its Pods runs, and none will before somebody resumes it: so it doesn't end by itself.
+bool is_held_back(const Value& job) {
+  const Value* const suspend = job.at_path({"spec", "suspend"});
+  if (suspend == nullptr || *suspend != Value(true) || true_condition(job, "Suspended") == nullptr)
+    return false;
+  static constexpr std::string_view kCounts[] = {"active", "terminating", "succeeded", "failed"};
+  return std::ranges::all_of(kCounts, [&](std::string_view count) {
+    const Value* const pods = job.at_path({"status", count});
+    return pods == nullptr || *pods == Value(0);
+  });
+}
+
 // Whether nothing is lost with an object of that kind: all that it has is what its node makes. Not so of a
 // StatefulSet, which may take its volumes along, nor of a Job, which would run once more.
 bool only_runs(const ObjectId& id) {
@@ -72,9 +84,10 @@ class Reconciler {
     for (const blueprint::Node& each : blueprint.nodes()) reports_.emplace_back().node = each.name;
   }
 
-  // The acts that run before an instance is torn down, with the objects of theirs that stay meanwhile; `held`
-  // learns the nodes whose objects wait for one of them, and its own. An act that has run is none of these.
-  Plan run_last_acts(std::map<std::string, std::string>& held) {
+  // The acts that run before an instance is torn down, with the objects of theirs that stay meanwhile;
+  // `survivors` learns the nodes whose objects wait for one of them, and its own. An act that has run is none
+  // of these.
+  Plan run_last_acts(Survivors& survivors) {
     remember_successes();
     for (const graph::Node node : blueprint_.order()) {
       const std::string& name = told(node).name;
@@ -84,8 +97,9 @@ class Reconciler {
         continue;
       judge_node(node);
       if (survey_.wanted(node) == Truth::False) continue;
-      held.emplace(name, name);
-      for (const std::string& before : survey_.held_by(node)) held.emplace(before, name);
+      judge_former_jobs(node, survivors.freed);
+      survivors.held.emplace(name, name);
+      for (const std::string& before : survey_.held_by(node)) survivors.held.emplace(before, name);
       plan_.nodes.push_back(std::move(reports_[node]));
     }
     return std::move(plan_);
@@ -119,6 +133,19 @@ class Reconciler {
 
   bool has_a_use(graph::Node node) const {
     return has_something_to_save(survey_.held_by(node), recorded_, queries_);
+  }
+
+  // Jobs of inputs that a last act no longer has: it waits for those that run, and the others, `freed`, don't
+  // wait for it.
+  void judge_former_jobs(graph::Node node, std::set<ObjectId>& freed) {
+    if (survey_.wanted(node) != Truth::True || survey_.of(node).made != Facts::Made::Yes) return;
+    for (const Recorded& each : recorded_.objects) {
+      if (each.node != told(node).name || survey_.member(node, each.id) != nullptr) continue;
+      if (is_running_act(node, each))
+        plan_.record.objects.push_back(each);
+      else
+        freed.insert(each.id);
+    }
   }
 
   // For the day on which there is no blueprint.
@@ -468,16 +495,25 @@ class Reconciler {
     }
   }
 
-  // Two inputs of an act never run at once, and none is cut short by the next.
+  // Two inputs of an act never run at once, and none is cut short by the next. One that can't end, and of
+  // which nothing runs, is deleted; whether that is so of another one is for a person to say.
   std::string running_before(graph::Node node) const {
     for (const Recorded& each : recorded_.objects) {
       if (each.node != told(node).name || each.id == survey_.of(node).members.front().id) continue;
-      const Observation observed = queries_.observe(each.id, true);
-      if (observed.there() && is_instances(observed.object, uid_) && !is_ended(observed.object))
-        return fmt::format("waits until {} has ended, which has the former input", each.id.display());
+      Member job;
+      job.id = each.id;
+      job.observed = queries_.observe(each.id, true);
+      const Value& object = job.observed.object;
+      if (!job.observed.there() || !is_instances(object, uid_) || is_ended(object)) continue;
+      if (apimachinery::is_terminating(object) || is_held_back(object))
+        return fmt::format("waits until {} is gone, which has the former input", each.id.display());
+      return survey_.with_trouble(
+          job, fmt::format("waits until {} has ended, which has the former input; if it can't end, delete it",
+                           each.id.display()));
     }
     return {};
   }
+
   bool is_running_act(graph::Node node, const Recorded& entry) {
     if (told(node).type != NodeType::Act || survey_.wanted(node) == Truth::False) return false;
     const Observation observed = queries_.observe(entry.id, true);
@@ -485,7 +521,7 @@ class Reconciler {
     // Somebody deleted it: its outcome is of no more interest.
     if (apimachinery::is_terminating(observed.object) && has_finalizer(observed.object))
       plan_.releases.push_back({Release::What::Finalizer, entry.node, entry.id, observed.object});
-    return true;
+    return apimachinery::is_terminating(observed.object) || !is_held_back(observed.object);
   }
 
   // `clean`: what is there is as wanted, so that it has nothing of what was there before.
@@ -880,7 +916,7 @@ Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& 
     if (each.policy == Policy::Retain) each.policy = Policy::Orphan;
   Survivors survivors;
   if (blueprint != nullptr && std::ranges::any_of(blueprint->nodes(), &blueprint::Node::at_teardown)) {
-    plan = Reconciler(*blueprint, instance, recorded, queries).run_last_acts(survivors.held);
+    plan = Reconciler(*blueprint, instance, recorded, queries).run_last_acts(survivors);
     std::erase_if(all, [&](const Recorded& each) { return plan.record.find(each.id) != nullptr; });
   } else if (blueprint == nullptr) {
     hold_for_last_acts(instance, recorded, queries, survivors.held, plan);

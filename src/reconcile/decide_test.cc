@@ -900,8 +900,12 @@ sequence: [{from: db, to: backup}, {from: db, to: app}]
     jobs.make = [this](const std::string& node, const Value&) -> Result<Value> {
       if (failing == node) return error(ErrorKind::Invalid, "no such field");
       const bool is_act = node == "backup" || node == "notify";
-      return yaml(fmt::format("{{apiVersion: {}, kind: {}, metadata: {{name: {}, namespace: shop}}}}",
-                              is_act ? "batch/v1" : "v1", is_act ? "Job" : "ConfigMap", node));
+      return yaml(fmt::format("{{apiVersion: {}, kind: {}, metadata: {{name: {}, namespace: shop}}, {}: {}}}",
+                              is_act ? "batch/v1" : "v1", is_act ? "Job" : "ConfigMap", node,
+                              is_act ? "spec" : "data", is_act ? job_spec : "{}"));
+    };
+    jobs.trouble = [](const ObjectId& id, const Value&) {
+      return id.kind == "Job" ? std::string("no node takes its Pod") : std::string();
     };
     last = decide(blueprint, instance, record, jobs);
     carry_out(last);
@@ -910,6 +914,17 @@ sequence: [{from: db, to: backup}, {from: db, to: app}]
     for (auto& [name, object] : objects)
       if (object.string_at("kind") == "Job")
         object.set("status", yaml(fmt::format("{{conditions: [{{type: {}, status: 'True'}}]}}", condition)));
+  }
+  std::string job_spec = "{}";
+  std::string the_job() const {
+    for (const auto& [name, object] : objects)
+      if (object.string_at("kind") == "Job") return name;
+    return {};
+  }
+  void suspend_job() {
+    Value& job = objects[the_job()];
+    job["spec"].set("suspend", true);
+    job.set("status", yaml("{active: 0, conditions: [{type: Suspended, status: 'True'}]}"));
   }
   std::size_t jobs_there() const {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -953,6 +968,95 @@ TEST_F(LastActTest, ThatFailsKeepsTheRestUntilAPersonSaysOtherwise) {
   for (int round = 0; round < 3; ++round) play();
   EXPECT_TRUE(objects.empty());
   EXPECT_TRUE(last.finished);
+}
+
+TEST_F(LastActTest, WaitsForTheJobOfItsFormerInputAndThatOneNotForIt) {
+  begin();
+  play();
+  const std::string former = the_job();
+  job_spec = "{repaired: true}";
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_TRUE(objects.contains(former)) << "it may be writing";
+  EXPECT_EQ(jobs_there(), 1U) << "two never run at once";
+  EXPECT_EQ(report("backup").detail,
+            fmt::format("waits until Job shop/{} has ended, which has the former input; if it can't end, "
+                        "delete it; no node takes its Pod",
+                        former));
+  for (const NodeReport& each : last.nodes)
+    EXPECT_FALSE(each.node == "backup" && each.state == NodeState::Deleting) << each.detail;
+  ASSERT_NE(record.find({"batch/v1", "Job", "shop", former}), nullptr) << "nobody forgets it";
+  objects.erase(former);  // as the status says
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_EQ(jobs_there(), 1U);
+  EXPECT_TRUE(objects.contains("db"));
+  end_job("Complete");
+  for (int round = 0; round < 5; ++round) play();
+  EXPECT_TRUE(objects.empty());
+  EXPECT_TRUE(last.finished);
+}
+
+TEST_F(LastActTest, GoesOnWhenTheJobOfItsFormerInputHasEnded) {
+  for (const std::string_view how : {"Complete", "Failed"}) {
+    objects.clear();
+    record = {};
+    applied.clear();
+    job_spec = "{}";
+    instance["metadata"].erase("deletionTimestamp");
+    begin();
+    play();
+    const std::string former = the_job();
+    job_spec = "{repaired: true}";
+    play();
+    end_job(how);
+    for (int round = 0; round < 3; ++round) play();
+    EXPECT_FALSE(objects.contains(former)) << how;
+    EXPECT_EQ(jobs_there(), 1U) << how;
+    EXPECT_EQ(std::ranges::count(applied, "backup"), 2) << how;
+    EXPECT_TRUE(objects.contains("db")) << how;
+  }
+}
+
+TEST_F(LastActTest, DeletesTheJobOfItsFormerInputThatIsSuspended) {
+  begin();
+  play();
+  const std::string former = the_job();
+  job_spec = "{repaired: true}";
+  suspend_job();
+  objects[former]["status"].set("active", 1);
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_TRUE(objects.contains(former)) << "a Pod of it is still there";
+  objects[former]["status"].set("active", 0);
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_FALSE(objects.contains(former));
+  EXPECT_EQ(jobs_there(), 1U);
+  EXPECT_TRUE(objects.contains("db"));
+}
+
+// An act of an instance that lives on.
+class ActTest : public LastActTest {
+ protected:
+  void SetUp() override {
+    describe(R"(
+kind: {group: example.com, version: v1, kind: App}
+nodes: {db: own, backup: act, app: own}
+also: [{from: instance, to: db}, {from: instance, to: app}, {from: instance, to: backup}]
+sequence: [{from: db, to: backup}, {from: backup, to: app}]
+)");
+  }
+};
+
+TEST_F(ActTest, SaysWhyTheJobOfItsFormerInputDoesNotEnd) {
+  play();
+  play();
+  const std::string former = the_job();
+  job_spec = "{repaired: true}";
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_EQ(jobs_there(), 1U);
+  EXPECT_THAT(report("backup").detail, HasSubstr("if it can't end, delete it; no node takes its Pod"));
+  suspend_job();
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_FALSE(objects.contains(former)) << "nothing of it runs, and it doesn't end";
+  EXPECT_EQ(jobs_there(), 1U);
 }
 
 TEST_F(LastActTest, ThatCannotBeMadeKeepsTheRestToo) {

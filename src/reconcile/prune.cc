@@ -92,7 +92,8 @@ void decide_one(const Left& left, const std::set<std::string>& needed, const Sur
                                          : apply::why_terminating(observed.object);
   } else if (!is_free && needed.contains(entry.node)) {
     report.detail = "waits until what came after it is gone";
-  } else if (const auto act = survivors.held.find(entry.node); !is_free && act != survivors.held.end()) {
+  } else if (const auto act = survivors.held.find(entry.node);
+             !is_free && act != survivors.held.end() && !survivors.freed.contains(entry.id)) {
     report.detail = fmt::format("waits until {} has run", act->second);
   } else if (!is_free && survivors.used.contains(text_of_key(entry.id.text()))) {
     report.detail = "waits until what has its values is written without them";

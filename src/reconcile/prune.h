@@ -19,6 +19,8 @@ struct Survivors {
   std::set<std::string> used;
   /// Nodes whose objects stay until an act has run that is to run before: its name.
   std::map<std::string, std::string> held = {};
+  /// Jobs of inputs that such an act no longer has: they don't wait for it.
+  std::set<ObjectId> freed = {};
 };
 
 /// Whether a person lets the objects of that node go before their turn, or doesn't want that act any more.
