@@ -448,6 +448,9 @@ class Reconciler {
       // Its outcome is recorded: it may go, by its time to live or by hand.
       if (is_there && has_finalizer(observed.object))
         plan_.releases.push_back({Release::What::Finalizer, name, member.id, observed.object});
+      // One of an input that was taken back would still change what this one has made.
+      if (const std::string running = running_before(node); !running.empty())
+        report(node, NodeState::Progressing, running);
       return;
     }
     const auto progress = recorded_.progress.find(name);

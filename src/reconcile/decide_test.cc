@@ -1059,6 +1059,29 @@ TEST_F(ActTest, SaysWhyTheJobOfItsFormerInputDoesNotEnd) {
   EXPECT_EQ(jobs_there(), 1U);
 }
 
+TEST_F(ActTest, IsNotReadyWhileAJobOfAnInputRunsThatWasTakenBack) {
+  play();
+  play();
+  const std::string good = the_job();
+  end_job("Complete");
+  for (int round = 0; round < 4; ++round) play();
+  ASSERT_EQ(report("backup").state, NodeState::Ready);
+  job_spec = "{nodeSelector: nope}";
+  for (int round = 0; round < 3; ++round) play();
+  const std::string abandoned = the_job();
+  ASSERT_NE(abandoned, good);
+  job_spec = "{}";
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_TRUE(objects.contains(abandoned)) << "it may be writing";
+  EXPECT_EQ(report("backup").state, NodeState::Progressing);
+  EXPECT_THAT(report("backup").detail, HasSubstr(abandoned));
+  suspend_job();
+  for (int round = 0; round < 3; ++round) play();
+  EXPECT_EQ(jobs_there(), 0U);
+  EXPECT_EQ(report("backup").state, NodeState::Ready);
+  EXPECT_EQ(std::ranges::count(applied, "backup"), 2) << "what has succeeded isn't run again";
+}
+
 TEST_F(LastActTest, ThatCannotBeMadeKeepsTheRestToo) {
   begin();
   failing = "backup";
