@@ -944,7 +944,8 @@ bool is_of(const Value& object, const Value& instance) {
 }
 
 bool is_suspended(const Value& instance) {
-  return instance.string_at({"metadata", "annotations", kSuspendAnnotation}) == "true";
+  const std::string_view said = instance.string_at({"metadata", "annotations", kSuspendAnnotation});
+  return !said.empty() && said != "false" && said != "False" && said != "FALSE";
 }
 
 Plan decide(const Blueprint& blueprint, const Value& instance, const Record& recorded,

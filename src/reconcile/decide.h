@@ -112,7 +112,8 @@ Plan tear_down(const Value& instance, const Record& recorded, const Queries& que
 
 /// Whether an object carries the mark of that instance.
 bool is_of(const Value& object, const Value& instance);
-/// A person asked that nothing be done for the instance.
+/// A person asked that nothing be done for the instance: by any value of the annotation but "false" and an
+/// empty one, since a person who writes "yes" or "True" doesn't expect that the instance is torn down.
 bool is_suspended(const Value& instance);
 
 }  // namespace mist::reconcile

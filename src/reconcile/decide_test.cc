@@ -303,11 +303,13 @@ TEST_F(ReconcileTest, KeepsWhatIsWantedWhileNobodyKnowsWhereObjectsOfItsKindAre)
 TEST_F(ReconcileTest, DeletesNothingOfAnInstanceThatIsSuspended) {
   settle();
   instance["metadata"].set("deletionTimestamp", "2026-01-01T00:00:00Z");
-  instance["metadata"]["annotations"].set(kSuspendAnnotation, "true");
-  for (const Plan& plan : {next(), tear_down(instance, record, queries())}) {
-    EXPECT_THAT(plan.deletes, IsEmpty());
-    EXPECT_FALSE(plan.finished);
-    EXPECT_EQ(plan.record, record);
+  for (const std::string_view value : {"true", "True", "yes"}) {
+    instance["metadata"]["annotations"].set(kSuspendAnnotation, value);
+    for (const Plan& plan : {next(), tear_down(instance, record, queries())}) {
+      EXPECT_THAT(plan.deletes, IsEmpty()) << value;
+      EXPECT_FALSE(plan.finished) << value;
+      EXPECT_EQ(plan.record, record) << value;
+    }
   }
   instance["metadata"]["annotations"].set(kSuspendAnnotation, "false");
   settle();

@@ -223,7 +223,7 @@ std::string instance_graph_text(const InstanceGraph& graph, bool color) {
       fmt::format("{}: {}\n{}\n\n", paint(color, Tone::Strong, escape_controls(graph.instance.display())),
                   condition_text(graph, color), escape_controls(of_blueprint(graph)));
   if (graph.plan.suspended) {
-    text += fmt::format("nothing is done for it while its annotation {} is \"true\"\n",
+    text += fmt::format("nothing is done for it while its annotation {} is set and not \"false\"\n",
                         reconcile::kSuspendAnnotation);
     return text + troubles_text(graph.troubles, color);
   }
