@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "blueprint/structural_schema.h"
 
 namespace mist::blueprint {
 namespace {
@@ -33,11 +34,6 @@ std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a > kMostCost - b 
 std::optional<std::uint64_t> bound_at(const Value& schema, std::string_view keyword) {
   if (schema.find(keyword) == nullptr) return std::nullopt;
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, schema.int_at(keyword)));
-}
-
-const Value* record_at(const Value& schema, std::string_view keyword) {
-  const Value* found = schema.find(keyword);
-  return found != nullptr && found->is_object() ? found : nullptr;
 }
 
 // A value as CEL sees it.

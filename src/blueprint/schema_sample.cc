@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "blueprint/pattern_sample.h"
+#include "blueprint/structural_schema.h"
 
 namespace mist::blueprint {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 constexpr std::int64_t kUsualEntries = 2;
 // Of texts, and of lists that have to be long: an author of more gives an example.
 constexpr std::int64_t kMostSampled = 1000;
-
-const Value* record_at(const Value& schema, std::string_view key) {
-  const Value* const found = schema.find(key);
-  return found != nullptr && found->is_object() ? found : nullptr;
-}
 
 bool is_set(const Value& schema, std::string_view key) {
   const Value* const found = schema.find(key);
@@ -89,8 +85,8 @@ class Sampler {
   }
 
   static Value number_value(double number) {
-    constexpr double kExact = 9007199254740992;  // 2^53
-    if (std::floor(number) == number && std::abs(number) <= kExact)
+    constexpr double kMostExact = 9007199254740992;  // 2^53
+    if (std::floor(number) == number && std::abs(number) <= kMostExact)
       return Value(static_cast<std::int64_t>(number));
     return Value(number);
   }

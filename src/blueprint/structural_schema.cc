@@ -330,6 +330,11 @@ std::optional<UnknownField> unknown_field(const Value& schema, std::span<const s
   return std::nullopt;
 }
 
+const Value* record_at(const Value& schema, std::string_view keyword) {
+  const Value* const found = schema.find(keyword);
+  return found != nullptr && found->is_object() ? found : nullptr;
+}
+
 void fill_defaults(const Value& schema, Value& value) {
   if (const Value* const items = schema.find("items"); items != nullptr && value.is_array())
     for (Value& each : value.as_array()) fill_defaults(*items, each);

@@ -48,6 +48,9 @@ struct UnknownField {
 /// record. nullopt: all are, or something on the way takes fields of any name.
 std::optional<UnknownField> unknown_field(const Value& schema, std::span<const std::string> path);
 
+/// A member of a schema that is a record; null: there is none.
+const Value* record_at(const Value& schema, std::string_view keyword);
+
 /// Fills defaults in, as the API server does, into what is there and into defaults; nulls of fields that
 /// can't be null are dropped before. A default of null is none.
 void fill_defaults(const Value& schema, Value& value);

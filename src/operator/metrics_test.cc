@@ -120,7 +120,7 @@ TEST(Metrics, CountStalledInstancesUntilNoneIs) {
 }
 
 TEST(Metrics, ShowSinceWhenTheOldestDeleteIsHeldBack) {
-  const auto at = [](int seconds) { return WallTime(std::chrono::seconds(seconds)); };
+  const auto at = [](int time) { return WallTime(std::chrono::seconds(time)); };
   const std::string line = "mistletoe_oldest_pending_delete_timestamp_seconds{blueprint=\"app\",";
   Metrics metrics("1.2.3");
   metrics.pending_delete("app", "shop", {}, at(2000));
