@@ -44,22 +44,24 @@ Status transfer_blobs(std::span<const std::uint64_t> sizes, const Context& conte
   const std::stop_callback passed_on(context.stop(), [&] { ended.request_stop(); });
   const Context each = context.with_stop(ended.get_token());
   ByteBudget budget;
-  const auto one = [&](std::size_t i) -> Status {
-    const std::uint64_t bytes = std::min(sizes[i], kBlobBytesAtOnce);
-    MIST_TRY_VOID(budget.take(bytes, each));
-    Status done = transfer(i, each);
-    budget.give_back(bytes);
-    return done;
-  };
   // Those that are stopped fail too, and later than the one that stops them.
   std::mutex mutex;
   std::optional<Error> first;  // guarded by mutex
-  const Status all = parallel_for(sizes.size(), kBlobsAtOnce, [&](std::size_t i) {
-    Status done = one(i);
-    if (done.ok()) return done;
+  const auto ended_by = [&](const Status& done) {
+    if (done.ok()) return;
     const std::lock_guard lock(mutex);
     if (!first) first = done.error();
     ended.request_stop();
+  };
+  const Status all = parallel_for(sizes.size(), kBlobsAtOnce, [&](std::size_t i) -> Status {
+    const std::uint64_t bytes = std::min(sizes[i], kBlobBytesAtOnce);
+    Status done = budget.take(bytes, each);
+    ended_by(done);
+    if (!done.ok()) return done;
+    done = transfer(i, each);
+    // Before the memory is free, for which others wait, and would begin.
+    ended_by(done);
+    budget.give_back(bytes);
     return done;
   });
   return first ? Status(*std::move(first)) : all;
