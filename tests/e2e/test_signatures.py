@@ -116,14 +116,14 @@ def what_was_once_signed_must_stay_signed_without_any_policy(t):
 def signatures_that_cannot_be_had_stop_no_first_install(t):
     registry = Registry(t)
     keys(t, "release")
-    pushed(t, registry, "1.0.0")
-    signed = pushed(t, registry, "1.1.0", "--sign", str(t.dir / "release.key"))
-    pushed(t, registry, "1.2.0")
     answers = {}
 
     def instead(_, path):
         return answers.get("answer") if "/referrers/" in path or path.endswith(".sig") else None
     front = RelayedRegistry(t, registry, instead)
+    pushed(t, front, "1.0.0")
+    signed = pushed(t, front, "1.1.0", "--sign", str(t.dir / "release.key"))
+    pushed(t, front, "1.2.0")
     reference = front("team/shop:1.0.0")
     for number, answer in enumerate(((403, b""), (405, b""), (200, b"<html>"))):
         answers["answer"] = answer
