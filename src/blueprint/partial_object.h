@@ -12,8 +12,8 @@ namespace mist::blueprint {
 
 using encoding::Value;
 
-/// `value` with the defaults of its structural schema, and with a value that the schema allows in each field that
-/// is required and missing, where Go's conversions see a zero value: functions are tried with such, too
+/// `value` with the defaults of its structural schema, and with a value that the schema allows in each field
+/// that is required and missing, where Go's conversions see a zero value: functions are tried with such, too
 /// (schema_sample.h). nullopt: nothing is missing, so it is a whole object.
 std::optional<Value> completed(const Value& schema, const Value& value);
 
