@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "blueprint/contracts_library.h"
 #include "blueprint/library.h"
+#include "blueprint/shown_names.h"
 #include "crypto/digest.h"
 #include "encoding/yaml.h"
 #include "package/capabilities.h"
@@ -62,6 +63,23 @@ Error without_input(Error failure) {
   failure.because = without_input(failure.because);
   failure.message = without_input(failure.message);
   if (failure.where && failure.where->file == kInputFile) failure.where->excerpt.clear();
+  return failure;
+}
+
+// Whether a question calls a function with what edges give it.
+bool gives_values(const Value& question) {
+  return question.find("environment") != nullptr ||
+         std::ranges::any_of(question.as_object(), [](const Value::Member& part) {
+           return part.value.is_object() && part.value.find("environment") != nullptr;
+         });
+}
+
+// A function may have made names of what edges give it.
+Error with_names_of(const package::Files& files, Error failure) {
+  std::string known;
+  for (const auto& [path, text] : files) known += text;
+  failure.because = with_known_names(failure.because, known);
+  failure.message = with_known_names(failure.message, known);
   return failure;
 }
 
@@ -140,12 +158,17 @@ Result<Value> Evaluator::document(Value::Array inputs, const Context& context) c
   request.release_name = source_.name;
   request.release_namespace = "default";
   // A null among the values of a package unsets a default, except in a list.
+  const bool has_values = std::ranges::any_of(inputs, gives_values);
   request.user_values = Value::object({{"calls", Value(std::move(inputs))}});
   request.quiet = true;
   request.often = true;
   package::assume_cluster(request, {}, {});
   const auto evaluated = renderer_->render_files(source_, request, context);
-  if (!evaluated.ok()) return without_input(evaluated.error());
+  if (!evaluated.ok()) {
+    Error failure = without_input(evaluated.error());
+    return has_values ? with_names_of(std::get<package::Files>(source_.content), std::move(failure))
+                      : failure;
+  }
   const package::Rendered& rendered = *evaluated;
   if (rendered.files.size() != 1)
     return error(ErrorKind::Internal, "blueprint {} was evaluated to {} documents", source_.name,

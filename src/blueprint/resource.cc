@@ -385,11 +385,23 @@ Value columns_of(const CustomResource& resource) {
   return all;
 }
 
+// The server stores no empty map of fields, so that the CRD would seem to be another one for ever.
+void drop_empty_fields(Value& schema) {
+  if (schema.is_array())
+    for (Value& each : schema.as_array()) drop_empty_fields(each);
+  if (!schema.is_object()) return;
+  if (const Value* const fields = schema.find("properties");
+      fields != nullptr && fields->is_object() && fields->empty() && schema.find("type") != nullptr)
+    schema.erase("properties");
+  for (Value::Member& each : schema.as_object()) drop_empty_fields(each.value);
+}
+
 Value version_of(const CustomResource& resource, const ResourceVersion& version) {
   Value properties = Value::object({{"apiVersion", Value::object({{"type", "string"}})},
                                     {"kind", Value::object({{"type", "string"}})},
                                     {"metadata", Value::object({{"type", "object"}})}});
   properties.set("spec", version.spec.is_null() ? any_object() : version.spec);
+  drop_empty_fields(properties["spec"]);
   properties.set("status", status_schema(version.status));
   Value root = Value::object({{"type", "object"}});
   if (version.spec_required) {

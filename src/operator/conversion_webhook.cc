@@ -33,12 +33,14 @@ ConversionWebhook::ConversionWebhook(Dependencies dependencies, Options options,
                    ns_),
       certificates_({dependencies.client, dependencies.files, dependencies.clock, dependencies.random,
                      dependencies.events},
-                    [this] {
-                      const std::lock_guard lock(mutex_);
-                      if (changed_) changed_();
-                    }) {}
+                    [this] { tell_change(); }) {}
 
 ConversionWebhook::~ConversionWebhook() { stop_.request_stop(); }
+
+void ConversionWebhook::tell_change() {
+  const std::lock_guard lock(mutex_);
+  if (changed_) changed_();
+}
 
 // Of the URL, or of the Service as the API server calls it.
 std::string ConversionWebhook::host() const {
@@ -56,7 +58,7 @@ Status ConversionWebhook::start(const Context& context) {
     MIST_TRY_VOID(certificates_.use(*options_.given));
   else
     MIST_TRY_VOID(certificates_.keep({ns_, options_.service + "-webhook", {host()}}, context));
-  MIST_TRY_VOID(conversions_.start(context));
+  MIST_TRY_VOID(conversions_.start([this] { tell_change(); }, context));
   http::WebServerOptions server;
   server.handlers = kHandlers;
   server.body_bytes = kMostBody;

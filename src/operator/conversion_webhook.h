@@ -56,8 +56,8 @@ class ConversionWebhook {
   /// Whether it answers where the API server will ask, with a certificate that this will trust. Errors:
   /// NotFound: it doesn't, or not yet.
   Status check_answers(const Conversion& conversion, const Context& context) const;
-  /// `changed`: strategy() is another one now; empty: nobody wants to know any more, and it isn't being
-  /// called.
+  /// `changed`: strategy() is another one now, or somebody changed what publish() wrote; empty: nobody wants
+  /// to know any more, and it isn't being called.
   void watch(std::function<void()> changed);
 
   /// Answers a request, as the server does.
@@ -68,6 +68,7 @@ class ConversionWebhook {
   std::string host() const;
   http::WebAnswer converted_by(const std::string& blueprint, const std::string& kind,
                                const ConversionReview& review);
+  void tell_change();
   void tell_failure(const std::string& blueprint, const Error& failure);
 
   Dependencies dependencies_;

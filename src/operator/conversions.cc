@@ -170,7 +170,7 @@ Conversions::Conversions(Dependencies dependencies, std::string ns)
     : dependencies_(dependencies), ns_(std::move(ns)) {}
 Conversions::~Conversions() = default;
 
-Status Conversions::start(const Context& context) {
+Status Conversions::start(std::function<void()> changed, const Context& context) {
   MIST_TRY(const kube::ResourceInfo maps,
            dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context));
   const kube::ListOptions ours{.ns = ns_, .label_selector = fmt::format("{}=true", kConversionLabel)};
@@ -180,7 +180,8 @@ Status Conversions::start(const Context& context) {
       [](Value& map) {
         if (Value* const metadata = map.find("metadata")) metadata->erase("managedFields");
       },
-      [](const std::optional<kube::Informer::Key>&) {}, dependencies_.clock, dependencies_.events);
+      [changed = std::move(changed)](const std::optional<kube::Informer::Key>&) { changed(); },
+      dependencies_.clock, dependencies_.events);
   while (!maps_->synced()) MIST_TRY_VOID(context.pause(kSyncPause));
   return {};
 }
@@ -214,11 +215,8 @@ Status Conversions::publish(const Conversion& conversion, const Value* crd, cons
   map["metadata"]["annotations"].set(kOwnerAnnotation, owner);
   map["metadata"]["annotations"].set(kConvertsAnnotation, converts);
   if (crd != nullptr) map["metadata"].set("ownerReferences", Value::array({owner_reference(*crd)}));
-  // The server creates it, or answers 409 and writes nothing.
-  if (!live) map["metadata"].set("resourceVersion", "1");
   map["data"] = files_value(conversion.files);
-  auto answer = dependencies_.client.apply({maps_->resource(), ns_, name}, map,
-                                           {.field_manager = std::string(kManager), .force = true}, context);
+  auto answer = put(map, live ? std::string() : owner, context);
   if (!answer.ok() && answer.error().kind == ErrorKind::Conflict && !live) return taken;
   if (!answer.ok())
     return std::move(answer).error().with_frame(
@@ -229,6 +227,21 @@ Status Conversions::publish(const Conversion& conversion, const Value* crd, cons
                                           conversion.blueprint, ns_, name),
                               fields_of({conversion.blueprint}, Named::Yes, {"v1", "ConfigMap", ns_, name}));
   return {};
+}
+
+// `owner`: of one that isn't seen, which is new, or lost its label and is still this blueprint's.
+Result<Value> Conversions::put(const Value& map, const std::string& owner, const Context& context) {
+  const kube::ObjectRef ref{maps_->resource(), ns_, std::string(map.string_at({"metadata", "name"}))};
+  const kube::ApplyOptions options{.field_manager = std::string(kManager), .force = true};
+  if (owner.empty()) return dependencies_.client.apply(ref, map, options, context);
+  // The server creates it, or answers 409 and writes nothing.
+  Value anew = map;
+  anew["metadata"].set("resourceVersion", "1");
+  auto created = dependencies_.client.apply(ref, anew, options, context);
+  if (created.ok() || created.error().kind != ErrorKind::Conflict) return created;
+  const auto there = dependencies_.client.get(ref, context);
+  if (!there.ok() || there->string_at({"metadata", "annotations", kOwnerAnnotation}) != owner) return created;
+  return dependencies_.client.apply(ref, map, options, context);
 }
 
 // null: there is none.

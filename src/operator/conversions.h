@@ -4,6 +4,7 @@
 // before it. So every replica converts alike, also one that waits, one that has just started, and while the
 // blueprint's ConfigMap holds a revision that is rejected or none at all. Any thread.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,8 +46,10 @@ class Conversions {
   Conversions(const Conversions&) = delete;
   Conversions& operator=(const Conversions&) = delete;
 
-  /// Returns when it knows all that are there. Errors: those of the first requests; Cancelled.
-  Status start(const Context& context);
+  /// Returns when it knows all that are there. `changed` is called, on a thread of its own, when one of them
+  /// is another afterwards: somebody may have written or deleted it. Errors: those of the first requests;
+  /// Cancelled.
+  Status start(std::function<void()> changed, const Context& context);
   /// Writes what is to be in force, where it isn't yet. `crd`: of the kind, with which it is removed; null:
   /// it isn't there yet. Errors: Invalid: a ConfigMap of that name is somebody else's, or the files are too
   /// large for one; of the request.
@@ -72,6 +75,8 @@ class Conversions {
   Result<Value> convert_partial(InForce& by, const std::string& from, const std::string& to, Value parts,
                                 const Context& context);
   Result<const Value*> schema_of(InForce& by, const std::string& version, const Context& context);
+
+  Result<Value> put(const Value& map, const std::string& owner, const Context& context);
 
   Dependencies dependencies_;
   const std::string ns_;

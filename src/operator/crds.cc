@@ -169,7 +169,7 @@ Result<std::string> Crds::manage(const std::string& blueprint, const blueprint::
   if (apimachinery::is_terminating(*live))
     return fmt::format("CustomResourceDefinition {} is being deleted, and is made again when it is gone",
                        name);
-  MIST_TRY_VOID(may_change(blueprint, resource, *live, wanted, breaking));
+  MIST_TRY_VOID(may_change(blueprint, resource, *live, wanted, breaking, context));
   if (dependencies_.role == Role::Waits)
     return digest_in(*live) == digest_in(wanted)
                ? being_served(*live, name)
@@ -201,7 +201,8 @@ Status Crds::see_to_conversion(const Conversion& conversion, const Value& wanted
 }
 
 Status Crds::may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
-                        const Value& live, const Value& wanted, Breaking breaking) const {
+                        const Value& live, const Value& wanted, Breaking breaking,
+                        const Context& context) const {
   const std::string name = name_in(wanted);
   const std::string_view owner = live.string_at({"metadata", "annotations", kBlueprintAnnotation});
   if (owner.empty() && !resource.adopt)
@@ -210,10 +211,12 @@ Status Crds::may_change(const std::string& blueprint, const blueprint::CustomRes
         .with_hint(
             "set kind.adopt = true to have this blueprint take it over, or kind.crd = 'await to leave it as "
             "it is");
-  if (!owner.empty() && owner != owner_of(blueprint))
+  if (!owner.empty() && owner != owner_of(blueprint) && !(resource.adopt && is_gone(owner, context)))
     return error(ErrorKind::Invalid, "CustomResourceDefinition {} is managed by blueprint {}", name,
                  escape_controls(owner))
-        .with_hint("two blueprints can't manage one kind: let this one await it (kind.crd = 'await)");
+        .with_hint(
+            "two blueprints can't manage one kind: let this one await it (kind.crd = 'await); or, once the "
+            "other's ConfigMap is deleted, take it over (kind.adopt = true)");
   // Where this very spec was applied last, others have changed the CRD since, and it is restored.
   if (breaking != Breaking::Refused || digest_in(live) == digest_in(wanted)) return {};
   const std::vector<std::string> broken = blueprint::breaking_changes(live, wanted);
@@ -224,6 +227,16 @@ Status Crds::may_change(const std::string& blueprint, const blueprint::CustomRes
           fmt::format("keep what was allowed, declare a kind of another name, or, if no object and no client "
                       "minds, annotate the blueprint with {}=true",
                       kBreakingAnnotation));
+}
+
+// Whether there surely is no ConfigMap any more of the blueprint that a CRD names: "namespace/name".
+bool Crds::is_gone(std::string_view blueprint, const Context& context) const {
+  const std::size_t slash = blueprint.find('/');
+  const auto maps = dependencies_.client.resource_for({"", "ConfigMap"}, "v1", context);
+  if (slash == std::string_view::npos || !maps.ok()) return false;
+  const auto found = dependencies_.client.get(
+      {*maps, std::string(blueprint.substr(0, slash)), std::string(blueprint.substr(slash + 1))}, context);
+  return !found.ok() && found.error().kind == ErrorKind::NotFound;
 }
 
 Status Crds::write(const std::string& blueprint, const Value& wanted, bool create, kube::Informer& crds,

@@ -81,7 +81,8 @@ class Crds {
                             const Value& wanted, Breaking breaking, Watched& watched) const;
   Status publish(const std::string& blueprint, const Value& wanted, const Context& context);
   Status may_change(const std::string& blueprint, const blueprint::CustomResource& resource,
-                    const Value& live, const Value& wanted, Breaking breaking) const;
+                    const Value& live, const Value& wanted, Breaking breaking, const Context& context) const;
+  bool is_gone(std::string_view blueprint, const Context& context) const;
   Status write(const std::string& blueprint, const Value& wanted, bool create, kube::Informer& crds,
                const Context& context);
   std::string owner_of(const std::string& blueprint) const { return ns_ + "/" + blueprint; }

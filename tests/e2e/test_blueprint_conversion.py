@@ -599,3 +599,28 @@ def a_certificate_and_its_authority_are_replaced_while_objects_are_read(t):
     t.kube.wait("the CRD trusts the new one", lambda: old[2].strip() not in trusted(), seconds=180)
     t.kube.wait("it is converted", lambda: t.kube.request("GET", f"{address(t, group, 'v1')}/new")[1].get("spec") ==
                 {"image": "redis:latest", "replicas": 1})
+
+
+@test
+def the_functions_in_force_are_restored(t):
+    """As the CRD is: without them nobody could read the kind."""
+    group = f"{t.ns}.example.com"
+    webhook(t)
+    remove_all(t, group)
+    publish(t, two_versions(group, "v2"))
+    wait_told(t, "InForce")
+    equal(create(t, group, "v1", "web", image="nginx:1")[0], 201, "an object")
+
+    def functions():
+        return t.kube.get("ConfigMap", t.ns, "app-conversion") or {"data": {}, "metadata": {}}
+
+    def is_read():
+        return t.kube.request("GET", f"{address(t, group, 'v1')}/web")[1].get("spec", {}).get("image") == "nginx:1"
+    text = functions()["data"]
+    for change in (lambda: t.kube.delete("ConfigMap", t.ns, "app-conversion"),
+                   lambda: t.kube.patch("ConfigMap", t.ns, "app-conversion", {"data": {"blueprint.ncl": "broken {"}}),
+                   lambda: t.kube.patch("ConfigMap", t.ns, "app-conversion", {"metadata": {"labels": {"mistletoe.dev/conversion": None}}})):
+        change()
+        t.kube.wait("they are restored", lambda: functions()["data"] == text
+                    and functions()["metadata"].get("labels", {}).get("mistletoe.dev/conversion") == "true")
+        t.kube.wait("the object is read", is_read)

@@ -835,3 +835,28 @@ def a_rule_that_costs_the_server_too_much_is_refused_before_it(t):
     check(not server_takes(crd), "the server takes no rule about anything")
     path = t.file("app/blueprint.ncl", blueprint(group, spec=spec("Dyn | m.Unchanged", "")))
     contains(t.run("blueprint", "check", path, code=1).out, "spec.l[].v in version v1: the API server takes no rule")
+
+
+@test
+def a_blueprint_of_another_name_takes_the_crd_over_once_the_first_is_gone(t):
+    group = f"{t.ns}.example.com"
+    Operator(t)
+    remove_crd(t, group)
+    # Without a field in its spec, too, it is written once.
+    plain = blueprint(group, spec="{}").replace("data = { image = instance.spec.image, replicas = std.to_string instance.spec.replicas }",
+                                                'data = { a = "b" }')
+    publish(t, plain)
+    wait_told(t, "InForce")
+    mark = t.mark()
+    for text in ("one", "two"):
+        t.kube.patch("ConfigMap", t.ns, "app", {"metadata": {"annotations": {"example.com/touched": text}}})
+        publish(t, plain + f"# {text}\n")
+        t.kube.wait("it is looked at", lambda: told(t)[0] == "InForce")
+    equal([r.uri for r in t.requests(mark) if r.writes and "/customresourcedefinitions/" in r.uri], [], "writes of the CRD")
+    t.kube.delete("ConfigMap", t.ns, "app")
+    t.kube.wait("the first is gone", lambda: t.kube.get("ConfigMap", t.ns, "app") is None)
+    publish(t, plain, name="other")
+    wait_told(t, "Rejected", f"is managed by blueprint {t.ns}/app", name="other")
+    publish(t, plain.replace("crd = 'manage,", "crd = 'manage, adopt = true,"), name="other")
+    wait_told(t, "InForce", name="other")
+    equal(t.kube.checked("GET", f"{CRDS}/apps.{group}")["metadata"]["annotations"]["mistletoe.dev/blueprint"], f"{t.ns}/other")

@@ -692,3 +692,37 @@ def along_a_soft_edge_the_default_flows_where_a_kind_is_not_served(t):
     make(t, where)
     t.kube.wait("the defaults flow", lambda: (t.kube.get("ConfigMap", t.ns, "base") or {}).get("data") == {"phase": "none", "count": "0"})
     operator.stop()
+
+
+@test
+def no_name_that_a_function_made_of_a_secret_is_in_a_status(t):
+    where = kind(t, "Thing", "things")
+    t.kube.create("Secret", t.ns, {"metadata": {"name": "login"}, "stringData": {"password": "hunter2"}})
+    hidden = t.kube.get("Secret", t.ns, "login")["data"]["password"]
+    text = HEAD + """
+      nodes = {
+        login.read = fun {..} => { apiVersion = "v1", kind = "Secret", metadata.name = "login" },
+        config.own = fun { pw, .. } => """ + map_of('"config"', "{ a = FUNCTION }") + """,
+      },
+      also = [{from = "instance", to = "login"}, {from = "instance", to = "config"}],
+      sequence = [{from = "login", to = "config", extract = { pw = "data.password" }}],
+    """ + TAIL
+    functions = ('{ a = "1" }."%{pw}"', 'std.record.get pw { a = "1" }', '({ "%{pw}" = "1" } | { image | String | optional }).image',
+                 '{ a = "1" }.imagee')
+    blueprint(t, text.replace("FUNCTION", functions[0]))
+    operator = Operator(t)
+    make(t, where)
+    for function in functions:
+        t.kube.patch("ConfigMap", t.ns, "app", {"data": {"blueprint.ncl": text.replace("FUNCTION", function).replace(
+            "GROUP", where.split("/")[2])}})
+        t.kube.wait("the revision is in force", lambda: t.kube.get("ConfigMap", t.ns, "app")["metadata"]["annotations"].get(
+            "mistletoe.dev/status") == "InForce")
+        quiet(t)
+        message = condition(t, where).get("message", "")
+        contains(message, "field")
+        events = str(t.kube.checked("GET", f"/api/v1/namespaces/{t.ns}/events"))
+        for place in (message, events, operator.said()):
+            check(hidden not in place and "hunter2" not in place, "the secret is told:", place)
+    contains(condition(t, where)["message"], "missing field `imagee`")  # as its author wrote it
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)

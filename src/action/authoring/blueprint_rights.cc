@@ -226,9 +226,12 @@ void add_crd_rules(const blueprint::Blueprint& blueprint, const std::string& nam
   all.push_back(std::move(one));
   // An object that isn't there has no name that a rule could give.
   if (manages) all.push_back(rule(group, crds, {"create"}));
-  if (resource.mode != blueprint::CrdMode::Publish) return;
+  std::vector<std::string> maps;
+  if (resource.mode == blueprint::CrdMode::Publish) maps.push_back(fmt::format("{}-crd", name));
+  if (resource.converts()) maps.push_back(fmt::format("{}-conversion", name));
+  if (maps.empty()) return;
   Value map = rule("", "configmaps", {"get", "patch"});
-  map.set("resourceNames", texts({fmt::format("{}-crd", name)}));
+  map.set("resourceNames", texts(maps));
   own.push_back(std::move(map));
   own.push_back(rule("", "configmaps", {"create"}));
 }
