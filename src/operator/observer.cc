@@ -86,8 +86,12 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
     auto asked = client_.get({*sight.resource, id.ns, id.name}, context);
     if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
     if (asked.ok()) object = *std::move(asked);
-    // One that lost its label is seen by no watch, later neither.
-    unseen_ |= object && !object->string_at({"metadata", "labels", kInstanceLabel}).empty();
+    // What was let go, and what is somebody else's, no watch will ever tell of, nor does it matter when it
+    // goes.
+    const auto has_mark = [&](std::string_view part) {
+      return !object->string_at({"metadata", part, kInstanceLabel}).empty();
+    };
+    unseen_ |= object && (has_mark("labels") || has_mark("annotations"));
   }
   observed.state = object ? Observation::State::There : Observation::State::Absent;
   if (object) observed.object = *std::move(object);
