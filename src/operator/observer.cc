@@ -86,8 +86,8 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
     auto asked = client_.get({*sight.resource, id.ns, id.name}, context);
     if (!asked.ok() && asked.error().kind != ErrorKind::NotFound) return std::move(asked).error();
     if (asked.ok()) object = *std::move(asked);
-    // What was let go, and what is somebody else's, no watch will ever tell of, nor does it matter when it
-    // goes.
+    // No watch reports an object that was released, or that belongs to somebody else, and nothing waits for
+    // it to go.
     const auto has_mark = [&](std::string_view part) {
       return !object->string_at({"metadata", part, kInstanceLabel}).empty();
     };

@@ -542,6 +542,22 @@ Truth Survey::reached(graph::Node state) const {
 }
 
 std::vector<std::string> Survey::after(graph::Node node) const {
+  return names_before(
+      node, [&](graph::Node before) { return wanted_[before] == Truth::False; },
+      [&](graph::Node before) { return !blueprint_.nodes()[before].writes_objects(); });
+}
+
+std::vector<std::string> Survey::held_by(graph::Node last_act) const {
+  return names_before(
+      last_act, [](graph::Node) { return false; },
+      [&](graph::Node before) {
+        return blueprint_.nodes()[before].at_teardown || !blueprint_.nodes()[before].writes_objects();
+      });
+}
+
+std::vector<std::string> Survey::names_before(graph::Node node,
+                                              const std::function<bool(graph::Node)>& left_out,
+                                              const std::function<bool(graph::Node)>& led_over) const {
   std::set<std::string> names;
   std::vector<bool> seen(blueprint_.nodes().size());
   std::vector<graph::Node> open{node};
@@ -550,30 +566,10 @@ std::vector<std::string> Survey::after(graph::Node node) const {
     open.pop_back();
     for (const std::size_t i : blueprint_.edges_into(at)) {
       const SequenceEdge& edge = blueprint_.sequence()[i];
-      if (!edge.teardown || wanted_[edge.from] == Truth::False || seen[edge.from]) continue;
+      if (!edge.teardown || seen[edge.from] || left_out(edge.from)) continue;
       seen[edge.from] = true;
-      if (blueprint_.nodes()[edge.from].writes_objects())
-        names.insert(blueprint_.nodes()[edge.from].name);
-      else
-        open.push_back(edge.from);
-    }
-  }
-  return {names.begin(), names.end()};
-}
-
-std::vector<std::string> Survey::held_by(graph::Node last_act) const {
-  std::set<std::string> names;
-  std::vector<bool> seen(blueprint_.nodes().size());
-  std::vector<graph::Node> open{last_act};
-  while (!open.empty()) {
-    const graph::Node at = open.back();
-    open.pop_back();
-    for (const std::size_t i : blueprint_.edges_into(at)) {
-      const SequenceEdge& edge = blueprint_.sequence()[i];
-      if (!edge.teardown || seen[edge.from]) continue;
-      seen[edge.from] = true;
+      if (led_over(edge.from)) open.push_back(edge.from);
       const blueprint::Node& before = blueprint_.nodes()[edge.from];
-      if (before.at_teardown || !before.writes_objects()) open.push_back(edge.from);
       if (before.writes_objects()) names.insert(before.name);
     }
   }

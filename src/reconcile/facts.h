@@ -7,6 +7,7 @@
 // survey begins without knowing any such guard and repeats until it learns nothing more. The answer of a
 // guard is never unlearnt on the way, so that there is one result.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -122,6 +123,10 @@ class Survey {
   std::vector<std::string> held_by(graph::Node last_act) const;
 
  private:
+  /// The names of nodes with objects of their own that come before by teardown edges, beyond those that are
+  /// led over; nothing before a node that is left out counts.
+  std::vector<std::string> names_before(graph::Node node, const std::function<bool(graph::Node)>& left_out,
+                                        const std::function<bool(graph::Node)>& led_over) const;
   void look_at(graph::Node node);
   bool gather(graph::Node node, Value& environment);
   bool needs_unread(graph::Node node) const;

@@ -435,7 +435,7 @@ def another_strategy_takes_away_the_defaults_of_the_old_one(t):
     owners = [m["manager"] for m in t.kube.get("Deployment", t.ns, "web")["metadata"]["managedFields"]
               if "f:strategy" in m["fieldsV1"].get("f:spec", {})]
     equal(owners, ["mistctl"], "owners of the strategy")
-    # What the package itself said goes by the apply; what somebody else says is asked about.
+    # The apply removes a default that the package once set itself; one that another manager set is a conflict.
     ours = package("ours", {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}, None)
     t.run("upgrade", "shop", "-p", ours)
     t.run("upgrade", "shop", "-p", other)
