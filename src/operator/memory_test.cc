@@ -68,6 +68,17 @@ TEST(Memory, KeepsWhatNeedsNotBeStoredUntilTheStoredRecordIsAnother) {
   EXPECT_FALSE(memory.record("{", "u3").ok());
 }
 
+TEST(Memory, AnObjectThatShowsItsInputNeedsNotBeStoredWhereItIsKeptAsItWas) {
+  Memory memory;
+  const std::string text = to_text(Record{.objects = {{.node = "a", .id = kId, .hash = "h0"}}});
+  ASSERT_TRUE(memory.record(text, "u1").ok());
+  memory.keep({.objects = {{.node = "a", .id = kId, .hash = "h1", .shown = true}}});
+  EXPECT_TRUE(says_as_much(memory.stored_record(), *memory.record(text, "u1")))
+      << "what comes before it is written at once";
+  memory.keep({.objects = {{.node = "a", .id = kId, .hash = "h1"}}});
+  EXPECT_FALSE(says_as_much(memory.stored_record(), *memory.record(text, "u1")));
+}
+
 TEST(Memory, AnOlderRecordTakesNothingFromWhatIsKnown) {
   Memory memory;
   Record old{.objects = {{.node = "b", .id = kSibling, .hash = "h0"}}};

@@ -48,7 +48,8 @@ Recorded recorded_from(const Value& each, const Value& record) {
           .after = each.texts_at("after"),
           .uses = uses_from(each, record),
           .hash = std::string(each.string_at("input")),
-          .policy = policy_from(each.string_at("policy"))};
+          .policy = policy_from(each.string_at("policy")),
+          .shown = each.find("shown") != nullptr};
 }
 
 Value described(const Recorded& entry) {
@@ -147,7 +148,7 @@ Record united(Record known, const Record& other) {
   return known;
 }
 
-std::string to_text(const Record& record) {
+std::string to_text(const Record& record, Detail detail) {
   std::map<std::vector<std::string>, std::size_t> users;
   for (const Recorded& each : record.objects) ++users[each.uses];
   std::map<std::vector<std::string>, std::string> names;
@@ -155,6 +156,7 @@ std::string to_text(const Record& record) {
   Value lists = Value::object();
   for (const Recorded& each : record.objects) {
     Value& object = objects.emplace_back(described(each));
+    if (each.shown && detail == Detail::Known) object.set("shown", true);
     if (each.uses.empty()) continue;
     if (users[each.uses] == 1) {
       object.set("uses", list_of(each.uses));

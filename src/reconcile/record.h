@@ -3,6 +3,7 @@
 // it or were about to be, with what their teardown needs to know without the blueprint, and what was reached.
 // An operator that starts again knows nothing else. Plain values; any thread.
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -100,8 +101,10 @@ bool says_as_much(const Record& before, const Record& now);
 /// The union of both, where `known` is the later one: it counts for objects that both name.
 Record united(Record known, const Record& other);
 
+/// What a text of a record has: what is stored, or besides that which inputs the objects show.
+enum class Detail : std::uint8_t { Stored, Known };
 /// JSON.
-std::string to_text(const Record& record);
+std::string to_text(const Record& record, Detail detail = Detail::Stored);
 /// Of an empty text an empty record. Invalid: somebody damaged it.
 Result<Record> record_from(std::string_view text);
 
