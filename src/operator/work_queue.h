@@ -56,11 +56,8 @@ class WorkQueue {
       const auto next = std::ranges::find_if(order_, [&](const auto& each) {
         return !in_hand_.contains(each.second) && !(is_full && is_slow(each.second));
       });
-      // Woken by anything that is added, which may be due earlier, and by what somebody lets go of.
-      const auto changed = [&, seen = changes_] { return changes_ != seen; };
-      if (next == order_.end()) {
-        wake_.wait(lock, stop, changed);
-      } else if (const SteadyTime now = clock_.steady_now(); next->first <= now) {
+      const SteadyTime now = clock_.steady_now();
+      if (next != order_.end() && next->first <= now) {
         Item item = next->second;
         Place& place = places_.try_emplace(item, next->first).first->second;
         place.is_kept = false;
@@ -69,9 +66,19 @@ class WorkQueue {
         waits_.add(now - due->second.ready);
         due_.erase(due);
         in_hand_.insert(item);
+        // Somebody else takes the next one, or waits for its time.
+        if (!order_.empty()) call_one();
         return item;
+      }
+      // By anything that is added, which may be due earlier, and by what somebody lets go of.
+      const auto is_called = [&, seen = changes_] { return changes_ != seen; };
+      if (next == order_.end() || (awaited_ && *awaited_ <= next->first)) {
+        wake_.wait(lock, stop, is_called);
       } else {
-        wake_.wait_for(lock, stop, next->first - now, changed);
+        const SteadyTime until = next->first;
+        awaited_ = until;
+        wake_.wait_for(lock, stop, until - now, is_called);
+        if (awaited_ == until) awaited_.reset();
       }
     }
     return std::nullopt;
@@ -139,8 +146,12 @@ class WorkQueue {
       entry->second.at = due;
       order_.emplace(due, item);
     }
+    call_one();
+  }
+  // With the lock. One is enough: a thread that takes an item calls the next.
+  void call_one() {
     ++changes_;
-    wake_.notify_all();
+    wake_.notify_one();
   }
   bool is_slow(const Item& item) const {
     if (slow_until_.empty()) return false;
@@ -156,8 +167,7 @@ class WorkQueue {
     if (in_hand_.erase(item) == 0) return;
     if (const auto place = places_.find(item); place != places_.end() && !place->second.is_kept)
       places_.erase(place);
-    ++changes_;
-    wake_.notify_all();
+    if (due_.contains(item) || !slow_until_.empty()) call_one();
   }
 
   struct Due {
@@ -184,6 +194,8 @@ class WorkQueue {
   std::uint64_t additions_ = 0, retries_ = 0;
   QueueWaits waits_;
   std::uint64_t changes_ = 0;  // of all that take() looks at
+  // For which one of those who take waits; the others wait until they are called.
+  std::optional<SteadyTime> awaited_;
   std::map<Item, int> failures_;
   std::map<std::string, SteadyTime> slow_until_;  // by group
 };

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "testing/fake_clock.h"
 
@@ -181,6 +183,26 @@ TEST_F(WorkQueueTest, TakingAnItemTooEarlyDoesNotForgetItsFailures) {
   take();
   queue_.forgive("a");
   EXPECT_EQ(queue_.failed("a"), Duration(200ms));
+}
+
+// Nobody who could take an item may sleep while it is due, whoever was called for what came before.
+TEST(WorkQueue, ManyWhoTakeMissNothing) {
+  constexpr int kItems = 2000, kTakers = 8;
+  SystemClock clock;
+  WorkQueue<int> queue(clock);
+  std::stop_source stop;
+  std::atomic<int> taken = 0;
+  std::vector<std::jthread> takers;
+  for (int i = 0; i < kTakers; ++i)
+    takers.emplace_back([&] {
+      while (const auto item = queue.take(stop.get_token())) {
+        queue.succeeded(*item);
+        if (++taken == kItems) stop.request_stop();
+      }
+    });
+  for (int i = 0; i < kItems; ++i) queue.add(i, i % 3 == 0 ? std::chrono::milliseconds(i % 7) : 0ms);
+  takers.clear();
+  EXPECT_EQ(taken, kItems);
 }
 
 }  // namespace

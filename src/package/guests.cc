@@ -50,11 +50,18 @@ Result<std::unique_ptr<abi::Guest>> Guests::open(const Source& source, const was
   return abi::open(*runtime, module, source.reference);
 }
 
-Result<wasm::Module> Guests::load_engine(std::string_view name) {
+Result<wasm::Module> Guests::load_engine(std::string_view name, bool often) {
+  {
+    const std::lock_guard lock(loaded_mutex_);
+    if (const auto kept = loaded_.find(name); kept != loaded_.end()) return kept->second;
+  }
   MIST_TRY(const crypto::Digest digest, options_.engines.digest(name));
   MIST_TRY(wasm::Runtime* const runtime, engines_.start());
-  return runtime->load_known(digest, fmt::format("engine {}", name),
-                             [&] { return options_.engines.read(name); });
+  MIST_TRY(wasm::Module module, runtime->load_known(digest, fmt::format("engine {}", name),
+                                                    [&] { return options_.engines.read(name); }));
+  const std::lock_guard lock(loaded_mutex_);
+  if (often) loaded_.emplace(name, module);
+  return module;
 }
 
 // A module that contains the engine that is here runs that one's compiled code.
@@ -70,7 +77,7 @@ Result<Started> Guests::start_built(const Source& source, const wasm::ModuleByte
                               [&] { return options_.engines.read(engine); }};
   const std::string key = fmt::format("{} {}", here->str(), module.digest().str());
   if (const auto known = often ? images_.find(key) : std::nullopt; known && *known) {
-    MIST_TRY(const wasm::Module loaded, load_engine(engine));
+    MIST_TRY(const wasm::Module loaded, load_engine(engine, often));
     MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(loaded));
     return Started{.guest = std::move(guest), .image = *known};
   }
@@ -82,7 +89,7 @@ Result<Started> Guests::start_built(const Source& source, const wasm::ModuleByte
 }
 
 Result<Started> Guests::start(const SourceTree& tree, bool often, const Context& context) {
-  MIST_TRY(const wasm::Module module, load_engine(tree.engine->name));
+  MIST_TRY(const wasm::Module module, load_engine(tree.engine->name, often));
   MIST_TRY(std::unique_ptr<abi::Guest> guest, abi::open(module));
   const std::string key = fmt::format("{} {}", module.digest().str(), tree.source.digest);
   const bool is_kept = often && !tree.source.digest.empty();

@@ -3,6 +3,8 @@
 // that needs it. Keeps what engines made of files that are rendered again and again. Any thread.
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,8 +47,8 @@ class Guests {
   Result<Started> start_built(const Source& source, const wasm::ModuleBytes& module, std::string_view engine,
                               bool often);
 
-  /// NotFound: it isn't here.
-  Result<wasm::Module> load_engine(std::string_view name);
+  /// NotFound: it isn't here. `often`: it stays loaded.
+  Result<wasm::Module> load_engine(std::string_view name, bool often = false);
   /// Where engines run, for what is made of their code.
   Result<wasm::Runtime*> engine_runtime() { return engines_.start(); }
 
@@ -75,6 +77,8 @@ class Guests {
   LazyRuntime packages_;
   LazyRuntime engines_;
   StartImages images_{std::size_t{128} << 20};
+  std::mutex loaded_mutex_;
+  std::map<std::string, wasm::Module, std::less<>> loaded_;  // engines that stay, by name; guarded
 };
 
 }  // namespace mist::package
