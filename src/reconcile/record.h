@@ -101,7 +101,8 @@ bool says_as_much(const Record& before, const Record& now);
 /// The union of both, where `known` is the later one: it counts for objects that both name.
 Record united(Record known, const Record& other);
 
-/// What a text of a record has: what is stored, or besides that which inputs the objects show.
+/// A record in text is what is stored, or, where the operator keeps it, has besides which inputs the objects
+/// show.
 enum class Detail : std::uint8_t { Stored, Known };
 /// JSON.
 std::string to_text(const Record& record, Detail detail = Detail::Stored);
