@@ -171,7 +171,7 @@ TEST_F(ConversionDownTest, UndoingDeletesAllThatADeadRunMade) {
       "---\n{apiVersion: example.com/v2, kind: Thing, metadata: {name: other, namespace: default}}\n";
   const std::string fresh = "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: fresh}}\n";
   const Environment brief_term{
-      cluster, untiring, random, events, "tester", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+      cluster, no_expiry, random, events, "tester", std::chrono::milliseconds(200), std::chrono::seconds(60)};
   ASSERT_TRUE(
       deploy(brief_term, id, install_intent(rendering(release_with("a", fresh))), {}, Context()).ok());
   std::atomic<int> made{0};

@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"
-#include "testing/untiring_clock.h"
+#include "testing/stopped_boot_clock.h"
 
 namespace mist::action {
 namespace {
@@ -326,7 +326,7 @@ class Scene {
   const bool chart_;
   FakeCluster cluster_;
   const std::vector<apimachinery::ObjectKey> empty_;
-  testing::UntiringClock clock_;
+  testing::StoppedBootClock clock_;
   SystemRandom random_;
   NullEventSink events_;
   const release::ReleaseId id_{"default", "web"};

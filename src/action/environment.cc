@@ -101,7 +101,7 @@ std::vector<InventoryItem> ReleaseState::owned() const {
   return result;
 }
 
-std::set<apimachinery::ObjectKey> ReleaseState::adopted_in_vain() const {
+std::set<apimachinery::ObjectKey> ReleaseState::undeployed_adoptions() const {
   std::set<apimachinery::ObjectKey> keys;
   if (deployed_lost) return keys;
   for (const Revision& revision : unfinished)

@@ -33,13 +33,13 @@ struct Environment {
   std::string process = {};  ///< own_process(), for the lock
   /// life_of_process(), of other holders; empty: nobody knows.
   std::function<ProcessLife(std::string_view process)> life = {};
-  std::string keeper = {};      ///< the Release on whose behalf it is done (Head::kept_by); empty: a user's
-  std::string keeper_uid = {};  ///< of that Release
+  /// The Release on whose behalf it is done (Head::kept_by), and its uid; empty: a user's.
+  std::string managing_release = {}, managing_release_uid = {};
 
   /// The same, heard by somebody else.
   Environment heard_by(EventSink& sink) const {
-    return {client,    clock, random,  sink, holder, lock_term,
-            lock_wait, fixed, process, life, keeper, keeper_uid};
+    return {client,    clock, random,  sink, holder,           lock_term,
+            lock_wait, fixed, process, life, managing_release, managing_release_uid};
   }
 };
 
@@ -73,7 +73,7 @@ struct ReleaseState {
   std::vector<apply::InventoryItem> owned() const;
   /// Objects adopted by revisions that never were deployed, and that the deployed one doesn't have: nobody
   /// ever had them as the release's, so no verb deletes them. Empty where the deployed revision is lost.
-  std::set<apimachinery::ObjectKey> adopted_in_vain() const;
+  std::set<apimachinery::ObjectKey> undeployed_adoptions() const;
   /// Hooks that the deployed revision only names, and that no later one was to run. Where none was ever
   /// deployed: that the unfinished ones only name. Empty where the deployed revision is lost.
   std::set<apimachinery::ObjectKey> hooks_never_run() const;

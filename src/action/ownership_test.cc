@@ -407,7 +407,7 @@ TEST_F(AdoptTest, ARunThatDiesBetweenTakingAndApplyingIsFinishedByTheNext) {
   for (const bool before : {true, false}) {
     for (const std::string_view verb : {"patch", "apply"}) {
       testing::FakeCluster fresh;
-      const Environment here{fresh, untiring, random, events, "tester", std::chrono::milliseconds(100)};
+      const Environment here{fresh, no_expiry, random, events, "tester", std::chrono::milliseconds(100)};
       cluster.drop({{"apps", "Deployment"}, "default", "web"});
       put("helm");
       fresh.put(*cluster.find("Deployment.apps", "default", "web"), "helm");

@@ -79,7 +79,7 @@ TEST_F(ReplaceTest, AReplacementThatWasInterruptedIsFinishedByTheNextWrite) {
     FakeCluster fresh;
     const auto before = fresh.objects();
     const Environment here{
-        fresh, untiring, random, events, "tester", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+        fresh, no_expiry, random, events, "tester", std::chrono::milliseconds(200), std::chrono::seconds(60)};
     ASSERT_TRUE(deploy(here, id, install_intent(rendering(selecting("a"))), {}, Context()).ok());
     std::atomic<bool> dead{false};
     const std::size_t begin = fresh.calls().size();

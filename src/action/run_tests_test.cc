@@ -215,7 +215,7 @@ TEST_F(RunTests, ASecondRunIsToldWhoRunsThem) {
 TEST_F(RunTests, ARunThatDiedIsTakenOverAfterASilentTerm) {
   ASSERT_TRUE(install_now(kPackage).ok());
   const auto dead_client = cluster.client_for("dead");
-  Environment dead{*dead_client, untiring, random, events, "dead"};
+  Environment dead{*dead_client, no_expiry, random, events, "dead"};
   dead.lock_term = std::chrono::milliseconds(150);
   // Its connection breaks for good after the first test was applied.
   std::atomic<bool> gone = false;

@@ -71,7 +71,7 @@ TEST_F(TwoGroupsTest, AnInterruptedUpgradeLosesNothing) {
     fresh.register_kind(kOld);
     fresh.serve_also(kOld.gvk.group_kind(), kNew);
     const Environment here{
-        fresh, untiring, random, events, "tester", std::chrono::milliseconds(100), std::chrono::seconds(60)};
+        fresh, no_expiry, random, events, "tester", std::chrono::milliseconds(100), std::chrono::seconds(60)};
     const std::string both = gadget("old", "1") + gadget("old", "1", "goes");
     ASSERT_TRUE(deploy(here, id, install_intent(rendering(both)), {}, Context()).ok());
     const auto of = [&](std::string_view name) {

@@ -6,7 +6,7 @@
 #include "action/deploy/deploy.h"
 #include "action/deploy/late_writes.h"
 #include "action/deploy/take_over.h"
-#include "action/kept_by.h"
+#include "action/managing_release.h"
 #include "action/recover/labelled.h"
 #include "action/uninstall_run.h"
 #include "apply/plan/asked_deletes.h"
@@ -113,8 +113,9 @@ Result<UninstallPlan> observe_and_plan(const Environment& environment, ReleaseSt
   warn_of_strays(environment, id, live, {}, owned);
   const std::string part_of = apply::apply_set_id(id);
 
-  const auto keeps = [&, in_vain = plan.state.adopted_in_vain()](const InventoryItem& item) {
-    return options.keep_adopted || in_vain.contains(item.key);
+  const auto keeps = [&,
+                      undeployed_adoptions = plan.state.undeployed_adoptions()](const InventoryItem& item) {
+    return options.keep_adopted || undeployed_adoptions.contains(item.key);
   };
   std::set<std::string> uids;  // an object may be named twice, under two API groups
   for (const InventoryItem& item : owned) {
@@ -216,7 +217,7 @@ Result<UninstallPlan> plan_uninstall(const Environment& environment, const Relea
 Result<UninstallPlan> plan_uninstall(const Environment& environment, ReleaseState state,
                                      const UninstallOptions& options, const Context& context) {
   MIST_TRY(UninstallPlan plan, observe_and_plan(environment, std::move(state), options, context));
-  warn_of_keeper(environment, plan.state, KeptChange::Uninstall, context);
+  warn_of_managing_release(environment, plan.state, ManagedChange::Uninstall, context);
   warn_of_hooks_beside_kept(environment, plan);
   if (options.dry_run) return plan;
   OwnWrites own;

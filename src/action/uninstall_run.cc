@@ -146,7 +146,7 @@ class HookRunner {
                                .uid = done.uids[i],
                                .resource_version = done.versions[i]});
     }
-    containers.will_go(go);
+    containers.add_deletions(go);
     return left;
   }
 
@@ -221,7 +221,7 @@ class UninstallRun {
         store_(environment.client),
         head_(plan_.state.anchor->head),
         containers_(plan_.containers),
-        in_vain_(plan_.state.adopted_in_vain()) {}
+        undeployed_adoptions_(plan_.state.undeployed_adoptions()) {}
 
   Status run(const Context& context) {
     MIST_TRY_VOID(lock(context));
@@ -252,7 +252,7 @@ class UninstallRun {
 
   // It was there before an install that is undone. That is told of when it is as before.
   bool is_adopted(const PlannedAction& action) const {
-    return (options_.keep_adopted || in_vain_.contains(action.key)) && action.recorded.adopted &&
+    return (options_.keep_adopted || undeployed_adoptions_.contains(action.key)) && action.recorded.adopted &&
            action.kind == ActionKind::Retain && !is_return(action);
   }
 
@@ -449,7 +449,7 @@ class UninstallRun {
   std::optional<TakeOver> others_;    // other releases, locked until objects have moved or not
   std::unique_ptr<ReleaseLock> lock_;
   Containers containers_;
-  const std::set<ObjectKey> in_vain_;
+  const std::set<ObjectKey> undeployed_adoptions_;
   std::set<ObjectKey> stay_;  // what hooks left and is retained
 };
 

@@ -18,8 +18,8 @@ void add_fields(Value& to, const Value& more) {
     if (!to_leaf) to.set(".", Value::object());
     return;
   }
-  encoding::lay_members_over(to, more, add_fields,
-                             [](const Value& value) -> std::optional<Value> { return value; });
+  encoding::overlay_members(to, more, add_fields,
+                            [](const Value& value) -> std::optional<Value> { return value; });
   if (to_leaf) to.set(".", Value::object());
 }
 

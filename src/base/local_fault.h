@@ -8,6 +8,6 @@ namespace mist {
 struct LocalFault {};
 
 /// The package has other bytes or signers than this machine remembers.
-struct RememberedOtherwise {};
+struct PinMismatch {};
 
 }  // namespace mist

@@ -175,11 +175,11 @@ bool has_ended(pid_t pid) {
   return info.si_pid == pid;
 }
 
-// Hands on what a program says while it goes on.
-class Telling {
+// Forwards a program's stderr to its command's callback while the program runs.
+class StderrForwarder {
  public:
-  explicit Telling(const Command& command) : tell_(command.on_stderr) {}
-  void look(const std::string& text) {
+  explicit StderrForwarder(const Command& command) : tell_(command.on_stderr) {}
+  void forward(const std::string& text) {
     if (!tell_ || text.size() == told_) return;
     const auto now = std::chrono::steady_clock::now();
     if (!since_) since_ = now;
@@ -342,7 +342,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   Output from_err{result.err, nobody};
   Ending ending(command);
   if (command.inherit_stderr) err.read.reset();
-  Telling telling(command);
+  StderrForwarder forwarder(command);
   Watch watch(pid, command.tree);
   // Readable when the program ends; without it (before Linux 5.3) the loop looks now and then.
   UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -367,7 +367,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
     if (fds[0].revents != 0 && !drain(out.read.get(), from_out, command.output_limit, over)) out.read.reset();
     if (fds[1].revents != 0 && !drain(err.read.get(), from_err, command.output_limit, over)) err.read.reset();
     if (fds[3].revents != 0) end.reset();
-    telling.look(result.err);
+    forwarder.forward(result.err);
     if (fds[2].revents != 0) {
       const ssize_t n = ::write(in.write.get(), input.data(), input.size());  // SIGPIPE is ignored by main
       if (n > 0)

@@ -26,8 +26,8 @@ constexpr int kMostUnpublished = 50;
 constexpr int kMostAccounts = 100;
 constexpr int kMostEntries = 100;
 // Sign-ins that one client begins at the issuer: 20 at once, then one in 10 seconds.
-constexpr double kJourneysRate = 1.0 / 10;
-constexpr double kJourneysBurst = 20;
+constexpr double kSignInsRate = 1.0 / 10;
+constexpr double kSignInsBurst = 20;
 constexpr int kMostNames = 50;
 constexpr std::size_t kLongestName = 40;
 constexpr int kMostTokenDays = 3650;
@@ -174,7 +174,7 @@ AccountSite::AccountSite(Dependencies dependencies, Options options)
       writes_(dependencies_.clock, options_.writes_per_minute / 60,
               std::max(1.0, options_.writes_per_minute / 2)),
       registrations_(dependencies_.clock, kRegistrationsRate, kRegistrationsBurst),
-      journeys_(dependencies_.clock, kJourneysRate, kJourneysBurst),
+      sign_ins_(dependencies_.clock, kSignInsRate, kSignInsBurst),
       passkey_tries_(dependencies_.clock, kPasskeysRate, kPasskeysBurst) {
   if (dependencies_.passkeys != nullptr)
     passkeys_.emplace(Passkeys::Dependencies{.passkeys = *dependencies_.passkeys,
@@ -334,23 +334,24 @@ AccountSite::Reply AccountSite::begun_answer(const Ask& ask, const std::string& 
 
 // By an issuer
 
-// The browser comes back with the state alone; the journey is kept here, for the browser that left.
+// The browser comes back with the state alone; the rest is kept here, for the browser that left.
 Result<std::string> AccountSite::issuers_address(const Ask& ask, const std::string& account) {
   if (dependencies_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
   const OidcQuestion question = new_oidc_question(dependencies_.random);
   MIST_TRY(std::string address, dependencies_.oidc->address(question));
-  MIST_TRY_VOID(dependencies_.accounts.begin_journey({.state = session_digest(SecretString(question.state)),
-                                                      .browser = session_digest(ask.cookie()),
-                                                      .nonce = question.nonce,
-                                                      .verifier = question.verifier,
-                                                      .next = next_of(ask.query),
-                                                      .account = account}));
+  MIST_TRY_VOID(
+      dependencies_.accounts.add_pending_sign_in({.state = session_digest(SecretString(question.state)),
+                                                  .browser = session_digest(ask.cookie()),
+                                                  .nonce = question.nonce,
+                                                  .verifier = question.verifier,
+                                                  .next = next_of(ask.query),
+                                                  .account = account}));
   return address;
 }
 
 AccountSite::Reply AccountSite::leave_to_sign_in(const Ask& ask) {
   if (ask.visitor) return see_other("/account");
-  if (const int seconds = journeys_.wait_for(client_of(ask.peer)); seconds > 0)
+  if (const int seconds = sign_ins_.wait_for(client_of(ask.peer)); seconds > 0)
     return wait_page(ask.frame, seconds);
   MIST_TRY(const std::string address, issuers_address(ask, {}));
   return with_browser(ask, see_other(address));
@@ -370,10 +371,10 @@ AccountSite::Reply AccountSite::leave_to_link(const Ask& ask) {
 AccountSite::Reply AccountSite::come_back(const Ask& ask) {
   if (dependencies_.oidc == nullptr) return error(ErrorKind::NotFound, "accounts have no issuer here");
   const std::string state = field(ask.query, "state");
-  MIST_TRY(
-      const std::optional<Journey> journey,
-      dependencies_.accounts.end_journey(session_digest(SecretString(state)), session_digest(ask.cookie())));
-  if (!journey)
+  MIST_TRY(const std::optional<PendingSignIn> pending,
+           dependencies_.accounts.take_pending_sign_in(session_digest(SecretString(state)),
+                                                       session_digest(ask.cookie())));
+  if (!pending)
     return error(ErrorKind::Forbidden, "this sign-in was not begun in this browser, or is over")
         .with_hint("begin again at /login");
   // RFC 9207: an answer of another issuer.
@@ -384,17 +385,17 @@ AccountSite::Reply AccountSite::come_back(const Ask& ask) {
     return error(ErrorKind::Forbidden, "the issuer let nobody in: {}", escape_controls(code.substr(0, 100)));
   MIST_TRY(
       const Identity identity,
-      dependencies_.oidc->identity({.state = state, .nonce = journey->nonce, .verifier = journey->verifier},
+      dependencies_.oidc->identity({.state = state, .nonce = pending->nonce, .verifier = pending->verifier},
                                    field(ask.query, "code")));
-  if (journey->account.empty()) {
+  if (pending->account.empty()) {
     MIST_TRY(const std::string name, account_for(ask, identity));
     MIST_TRY(const SignIn::Begun begun, sign_in_.by_identity(name, ask.from()));
-    return begun_answer(ask, name, begun, journey->next);
+    return begun_answer(ask, name, begun, pending->next);
   }
-  if (!ask.visitor || ask.account().name != journey->account)
-    return error(ErrorKind::Forbidden, "{} is no longer signed in", journey->account);
+  if (!ask.visitor || ask.account().name != pending->account)
+    return error(ErrorKind::Forbidden, "{} is no longer signed in", pending->account);
   MIST_TRY_VOID(
-      dependencies_.accounts.link_identity(journey->account, identity.issuer, identity.subject,
+      dependencies_.accounts.link_identity(pending->account, identity.issuer, identity.subject,
                                            entry_of(ask.actor(), kAuditLinkIdentity, identity.subject)));
   return see_other("/account");
 }

@@ -196,7 +196,7 @@ class AccountSite {
   SignIn sign_in_;
   std::optional<Passkeys> passkeys_;
   AdminActions admin_;
-  RateLimit writes_, registrations_, journeys_, passkey_tries_;
+  RateLimit writes_, registrations_, sign_ins_, passkey_tries_;
 };
 
 }  // namespace mist::catalog

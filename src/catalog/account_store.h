@@ -71,7 +71,7 @@ struct Session {
 };
 
 /// A sign-in by an issuer (oidc.h) that a browser is away for.
-struct Journey {
+struct PendingSignIn {
   std::string state = {};    ///< digest of the state that it comes back with
   std::string browser = {};  ///< digest of the cookie of the browser that left
   std::string nonce = {}, verifier = {};
@@ -209,10 +209,10 @@ class AccountStore {
   /// the last of those that were given before; a default one: none were.
   virtual Result<std::vector<OwnDomain>> due_domains(WallTime before, const OwnDomain& after, int limit) = 0;
 
-  virtual Status begin_journey(const Journey& journey) = 0;
-  /// The journey with that state, if this browser began it a short time ago. It is over, whoever asks.
-  virtual Result<std::optional<Journey>> end_journey(const std::string& state,
-                                                     const std::string& browser) = 0;
+  virtual Status add_pending_sign_in(const PendingSignIn& pending) = 0;
+  /// The one with that state, if this browser began it a short time ago. It is over, whoever asks.
+  virtual Result<std::optional<PendingSignIn>> take_pending_sign_in(const std::string& state,
+                                                                    const std::string& browser) = 0;
 
   /// NotFound: no such account.
   virtual Status add_token(const NewToken& token, const Audit& audit = {}) = 0;

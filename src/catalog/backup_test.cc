@@ -76,7 +76,8 @@ class BackupTest : public ::testing::TestWithParam<DatabaseKind> {
     ASSERT_TRUE(kept.accounts->keep_domain("ann", "example.com").ok());
     ASSERT_TRUE(kept.accounts->claim_domain("ann", "shop.example", "192.0.2.1").ok());
     ASSERT_TRUE(
-        kept.accounts->begin_journey({.state = "j", .browser = "b", .nonce = "n", .verifier = "v"}).ok());
+        kept.accounts->add_pending_sign_in({.state = "j", .browser = "b", .nonce = "n", .verifier = "v"})
+            .ok());
     ASSERT_TRUE(kept.accounts->wait_for("sign in", 1min, 3).ok());
     ASSERT_TRUE(kept.accounts->add("gone", Role::Author, "").ok());
     ASSERT_TRUE(kept.accounts->remove("gone").ok());

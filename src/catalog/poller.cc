@@ -118,7 +118,7 @@ Result<registry::GitUrl> repository_url(const std::string& text, Repositories al
   return url;
 }
 
-Result<ProcessResult> StrangersGit::run(const Command& command, const Context& context) {
+Result<ProcessResult> IsolatedGit::run(const Command& command, const Context& context) {
   Command tamed = command;
   // A thread's stack and arena are addresses; a large file goes through in pieces.
   constexpr std::array<std::string_view, 4> kSmall{"-c", "pack.threads=1", "-c", "core.bigFileThreshold=32m"};
@@ -141,7 +141,7 @@ Result<ProcessResult> StrangersGit::run(const Command& command, const Context& c
   return processes_.run(tamed, context);
 }
 
-Status StrangersGit::check_keeps_addresses(const Context& context) {
+Status IsolatedGit::check_keeps_addresses(const Context& context) {
   Status checked = registry::check_git_keeps_addresses(*this, context);
   return !checked.ok() && checked.error().kind == ErrorKind::NotFound ? Status() : checked;
 }

@@ -51,10 +51,10 @@ enum class GitProxy : std::uint8_t {
 };
 
 /// Runs git without the configuration and credentials of who runs the catalog, and so that it needs little.
-class StrangersGit final : public ProcessRunner {
+class IsolatedGit final : public ProcessRunner {
  public:
   /// `home` is an empty directory.
-  StrangersGit(ProcessRunner& processes, Path home, GitProxy proxy = GitProxy::None)
+  IsolatedGit(ProcessRunner& processes, Path home, GitProxy proxy = GitProxy::None)
       : processes_(processes), home_(std::move(home)), proxy_(proxy) {}
   Result<ProcessResult> run(const Command& command, const Context& context) override;
   /// Before anything is fetched. Forbidden: this git doesn't keep to addresses that were judged
@@ -69,7 +69,7 @@ class StrangersGit final : public ProcessRunner {
 
 struct PollerDependencies {
   FileSystem& files;
-  ProcessRunner& processes;  ///< StrangersGit
+  ProcessRunner& processes;  ///< IsolatedGit
   Clock& clock;
   EventSink& events;
   Store& store;

@@ -107,7 +107,7 @@ class PollerTest : public ::testing::Test {
   SystemRandom random_;
   HostFileSystem files_;
   HostProcessRunner processes_;
-  StrangersGit git_{processes_, dir_.path() / "home"};
+  IsolatedGit git_{processes_, dir_.path() / "home"};
   CountingGit counting_{git_};
   mist::testing::RecordedEvents events_;
   std::unique_ptr<Store> store_;
@@ -406,7 +406,7 @@ TEST_F(PollerTest, GitGetsNothingOfTheUser) {
     }
     Command seen;
   } recorder;
-  StrangersGit git(recorder, "/nowhere");
+  IsolatedGit git(recorder, "/nowhere");
   Command command;
   command.program = "git";
   command.file_limit = std::uint64_t{4} << 30;
@@ -421,7 +421,7 @@ TEST_F(PollerTest, GitGetsNothingOfTheUser) {
     ASSERT_TRUE(recorder.seen.env.contains(name)) << name;
     EXPECT_EQ(recorder.seen.env[name], std::nullopt) << name;
   }
-  StrangersGit through_proxy(recorder, "/nowhere", GitProxy::OfEnvironment);
+  IsolatedGit through_proxy(recorder, "/nowhere", GitProxy::OfEnvironment);
   ASSERT_TRUE(through_proxy.run(command, Context()).ok());
   EXPECT_FALSE(recorder.seen.env.contains("HTTPS_PROXY"));
 }

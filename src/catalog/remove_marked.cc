@@ -29,18 +29,18 @@ const std::vector<std::string>& kinds_in_the_way() {
   return kKinds;
 }
 
-struct Leaving {
+struct TerminatingObject {
   kube::ObjectRef ref;
   std::string uid;
 };
 
 struct Removals {
-  std::vector<Leaving> going;
+  std::vector<TerminatingObject> terminating;
   std::vector<std::string> refused;  // which, and why
 };
 
-Status remove_one(kube::Client& client, const InventoryItem& item, std::vector<Leaving>& going,
-                  const Context& context) {
+Status remove_one(kube::Client& client, const InventoryItem& item,
+                  std::vector<TerminatingObject>& terminating, const Context& context) {
   auto resource = client.resource_for(item.key.group_kind, item.version, context);
   // Its definition was deleted before it.
   if (!resource.ok() && resource.error().kind == ErrorKind::NotFound) return {};
@@ -48,7 +48,7 @@ Status remove_one(kube::Client& client, const InventoryItem& item, std::vector<L
   const kube::ObjectRef ref{*std::move(resource), item.key.ns, item.key.name};
   const auto deleted = kube::delete_object(client, ref, {.uid = item.uid}, context);
   if (!deleted.ok()) return kube::is_not_served(deleted.error()) ? Status() : Status(deleted.error());
-  if (*deleted == kube::Deletion::Going) going.push_back({ref, item.uid});
+  if (*deleted == kube::Deletion::Terminating) terminating.push_back({ref, item.uid});
   return {};
 }
 
@@ -58,7 +58,7 @@ Result<Removals> remove_each(const action::Environment& environment, const relea
   MIST_TRY(const std::vector<InventoryItem> items, action::labelled_outside(environment, id, kinds, context));
   Removals deleted;
   for (const InventoryItem& item : items) {
-    const Status done = remove_one(environment.client, item, deleted.going, context);
+    const Status done = remove_one(environment.client, item, deleted.terminating, context);
     if (done.ok()) continue;
     MIST_TRY_VOID(context.check());
     deleted.refused.push_back(fmt::format("{} ({})", item.key.display(), done.error().to_line()));
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> remove_marked(const action::Environment& enviro
     return error(ErrorKind::Conflict, "what {} has outside of its namespace can't be removed: {}",
                  id.display(), join(deleted->refused, ", "));
   std::vector<std::string> held;
-  for (const Leaving& each : deleted->going) {
+  for (const TerminatingObject& each : deleted->terminating) {
     const Status gone = apply::wait_until_gone(environment.client, each.ref, each.uid, limit, limited);
     if (gone.ok()) continue;
     MIST_TRY_VOID(context.check());

@@ -476,31 +476,32 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Status begin_journey(const Journey& journey) override {
+  Status add_pending_sign_in(const PendingSignIn& pending) override {
     return connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE began <= ?", {oldest_wait()}));
       MIST_TRY_VOID(
           db.run("INSERT INTO journeys (state, browser, nonce, verifier, next, account, began) "
                  "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                 {journey.state, journey.browser, journey.nonce, journey.verifier, journey.next,
-                  journey.account, now()}));
+                 {pending.state, pending.browser, pending.nonce, pending.verifier, pending.next,
+                  pending.account, now()}));
       return {};
     });
   }
 
-  Result<std::optional<Journey>> end_journey(const std::string& state, const std::string& browser) override {
-    std::optional<Journey> found;
+  Result<std::optional<PendingSignIn>> take_pending_sign_in(const std::string& state,
+                                                            const std::string& browser) override {
+    std::optional<PendingSignIn> found;
     Status done = connections_->writing([&](Database& db) -> Status {
       MIST_TRY_VOID(
           db.query("SELECT state, browser, nonce, verifier, next, account FROM journeys WHERE state = ? AND "
                    "browser = ? AND began > ?",
                    {state, browser, oldest_wait()}, [&](const Row& row) {
-                     found = Journey{.state = row.text(0),
-                                     .browser = row.text(1),
-                                     .nonce = row.text(2),
-                                     .verifier = row.text(3),
-                                     .next = row.text(4),
-                                     .account = row.text(5)};
+                     found = PendingSignIn{.state = row.text(0),
+                                           .browser = row.text(1),
+                                           .nonce = row.text(2),
+                                           .verifier = row.text(3),
+                                           .next = row.text(4),
+                                           .account = row.text(5)};
                    }));
       MIST_TRY_VOID(db.run("DELETE FROM journeys WHERE state = ?", {state}));
       return {};

@@ -38,7 +38,7 @@ class MemberFinder {
 /// `base` with the members of `over` in their places or behind its own; `existing` decides about one that
 /// both have, and `added` makes a new one of a member or leaves it out (nullopt). The work is linear.
 template <typename Existing, typename Added>
-void lay_members_over(Value& base, const Value& over, const Existing& existing, const Added& added) {
+void overlay_members(Value& base, const Value& over, const Existing& existing, const Added& added) {
   Value::Object& members = base.as_object();
   // No member moves while its key is looked for.
   members.reserve(members.size() + over.size());

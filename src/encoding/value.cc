@@ -196,7 +196,7 @@ void merge_keeping_nulls(Value& base, const Value& over) {
     base = over;
     return;
   }
-  lay_members_over(base, over, merge_keeping_nulls, [](const Value& value) { return std::optional(value); });
+  overlay_members(base, over, merge_keeping_nulls, [](const Value& value) { return std::optional(value); });
 }
 
 void merge_into(Value& base, const Value& over) {
@@ -205,7 +205,7 @@ void merge_into(Value& base, const Value& over) {
     return;
   }
   std::unordered_set<const Value*> gone;
-  lay_members_over(
+  overlay_members(
       base, over,
       [&](Value& mine, const Value& theirs) {
         if (theirs.is_null())

@@ -365,10 +365,11 @@ class Completion {
                                           std::string(need.string_at("chart")),
                                           std::string(need.string_at("version")), need.is_true_at("devel")};
     const auto read = [&]() -> Result<registry::DownloadedChart> {
-      MIST_TRY(std::optional<registry::DownloadedChart> copy,
-               registry::find_chart_copy(dependencies_.registries.copies(),
-                                         {.url = wanted.repository, .leads = registry::LeadsTo::Anywhere},
-                                         wanted, context_));
+      MIST_TRY(
+          std::optional<registry::DownloadedChart> copy,
+          registry::find_chart_copy(
+              dependencies_.registries.copies(),
+              {.url = wanted.repository, .redirects = registry::RedirectScope::Anywhere}, wanted, context_));
       return copy ? *std::move(copy) : registry::fetch_chart(web(), wanted, context_);
     };
     auto chart = read();

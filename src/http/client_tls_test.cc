@@ -15,7 +15,7 @@
 namespace mist::http {
 namespace {
 
-using mist::testing::CertificateWishes;
+using mist::testing::CertificateOptions;
 using mist::testing::CertifiedKey;
 using mist::testing::ClosedPort;
 using mist::testing::HttpServer;
@@ -31,7 +31,7 @@ class ClientTls : public ::testing::Test {
   static void answer(const ServerRequest& request, ServerReply& reply) {
     reply.respond(200, request.client_subject.empty() ? "hello" : "hello " + request.client_subject);
   }
-  ServerTls server_tls(const CertificateWishes& wishes = {}) const {
+  ServerTls server_tls(const CertificateOptions& options = {}) const {
     const CertifiedKey pair = authority_.issue(wishes);
     return {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = {}};
   }

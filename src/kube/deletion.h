@@ -17,26 +17,26 @@
 namespace mist::kube {
 
 enum class Deletion : std::uint8_t {
-  Gone,   ///< no object has that name any more
-  Other,  ///< another object has its name: the one with the uid is gone
-  Going,  ///< the server is deleting it; finalizers or a namespace's contents still hold it
+  Gone,         ///< no object has that name any more
+  Other,        ///< another object has its name: the one with the uid is gone
+  Terminating,  ///< the server is deleting it; finalizers or a namespace's contents still hold it
 };
 
 /// The object to delete.
-struct Doomed {
+struct DeletionTarget {
   std::string uid;                    ///< required
   std::string resource_version = {};  ///< at which it was looked at; empty: it is looked at first
   Propagation propagation = Propagation::Background;
-  /// Asked about the object when its version is another one, before it is deleted at that. Its error keeps
-  /// the object, and is returned. Empty: it goes whatever changed.
-  std::function<Status(const Value& now)> still_goes = {};
-  Value* going = nullptr;  ///< where Deletion::Going: gets the object as it is now
+  /// Called with the object if its version has changed, before it is deleted at the new one. Its error keeps
+  /// the object, and is returned. Empty: it is deleted whatever changed.
+  std::function<Status(const Value& now)> recheck = {};
+  Value* terminating = nullptr;  ///< where Deletion::Terminating: gets the object as it is now
 };
 
 /// Every refusal is an error, with the server's words as `because`, and the object is still there then. An
 /// error of not_served.h stays one: only discovery can say what became of the kind. Whether we may still
 /// write is for the guard of `context`, before each request.
-Result<Deletion> delete_object(Client& client, const ObjectRef& ref, const Doomed& doomed,
+Result<Deletion> delete_object(Client& client, const ObjectRef& ref, const DeletionTarget& target,
                                const Context& context);
 
 }  // namespace mist::kube

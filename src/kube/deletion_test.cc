@@ -23,8 +23,8 @@ class DeletionTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const Value made = put("data: {a: '1'}");
-    doomed.uid = made.string_at({"metadata", "uid"});
-    doomed.resource_version = made.string_at({"metadata", "resourceVersion"});
+    target.uid = made.string_at({"metadata", "uid"});
+    target.resource_version = made.string_at({"metadata", "resourceVersion"});
   }
   Value put(const std::string& data, const std::string& metadata = "") {
     return cluster.put(*encoding::parse_yaml(
@@ -33,7 +33,7 @@ class DeletionTest : public ::testing::Test {
   }
   bool there() const { return cluster.has("ConfigMap", "default", "a"); }
   Result<Deletion> remove() { return remove(Context().with_clock(clock)); }
-  Result<Deletion> remove(const Context& context) { return delete_object(cluster, ref, doomed, context); }
+  Result<Deletion> remove(const Context& context) { return delete_object(cluster, ref, target, context); }
   std::vector<std::string> verbs() const {
     std::vector<std::string> all;
     for (const FakeCall& call : cluster.calls()) all.push_back(call.verb);
@@ -43,7 +43,7 @@ class DeletionTest : public ::testing::Test {
   FakeCluster cluster;
   testing::FakeClock clock;
   const ObjectRef ref{{{"", "v1", "ConfigMap"}, "configmaps", true, {}}, "default", "a"};
-  Doomed doomed;
+  DeletionTarget target;
 };
 
 TEST_F(DeletionTest, WhatIsAsItWasSeenTakesOneRequest) {
@@ -54,7 +54,7 @@ TEST_F(DeletionTest, WhatIsAsItWasSeenTakesOneRequest) {
 TEST_F(DeletionTest, WhatChangedIsLookedAtAndDeletedAtItsNewVersion) {
   put("data: {a: '2'}");
   int asked = 0;
-  doomed.still_goes = [&](const Value& now) -> Status {
+  target.recheck = [&](const Value& now) -> Status {
     ++asked;
     EXPECT_EQ(now.string_at({"data", "a"}), "2");
     return {};
@@ -67,7 +67,7 @@ TEST_F(DeletionTest, WhatChangedIsLookedAtAndDeletedAtItsNewVersion) {
 
 TEST_F(DeletionTest, WhatIsSomebodyElsesByNowStays) {
   put("data: {a: '2'}");
-  doomed.still_goes = [](const Value&) -> Status { return error(ErrorKind::Conflict, "not ours"); };
+  target.recheck = [](const Value&) -> Status { return error(ErrorKind::Conflict, "not ours"); };
   const auto refused = remove();
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "not ours");
@@ -90,7 +90,7 @@ TEST_F(DeletionTest, ARequestThatArrivesAfterTheSuccessorsWriteDeletesNothing) {
 }
 
 TEST_F(DeletionTest, WithoutAVersionItIsLookedAtFirst) {
-  doomed.resource_version.clear();
+  target.resource_version.clear();
   EXPECT_EQ(*remove(), Deletion::Gone);
   EXPECT_THAT(verbs(), ElementsAre("get", "delete"));
 }
@@ -101,7 +101,7 @@ TEST_F(DeletionTest, WhatChangesAllTheTimeGoesByItsUidInTheEnd) {
     return std::nullopt;
   });
   int asked = 0;
-  doomed.still_goes = [&](const Value&) {
+  target.recheck = [&](const Value&) {
     ++asked;
     return Status();
   };
@@ -118,7 +118,7 @@ TEST_F(DeletionTest, WhatChangesAllTheTimeStaysAsSoonAsItMay) {
     return std::nullopt;
   });
   int asked = 0;
-  doomed.still_goes = [&](const Value&) -> Status {
+  target.recheck = [&](const Value&) -> Status {
     if (++asked < 5) return {};
     return error(ErrorKind::Conflict, "it is another release's now");
   };
@@ -144,14 +144,14 @@ TEST_F(DeletionTest, ADenialIsNoProofThatItIsGoneAndNotTriedAgain) {
 
 TEST_F(DeletionTest, WhatIsBeingDeletedAlreadyIsGoing) {
   const Value held = put("data: {a: '1'}", ", finalizers: [example.com/wait]");
-  doomed.resource_version = held.string_at({"metadata", "resourceVersion"});
-  EXPECT_EQ(*remove(), Deletion::Going);
+  target.resource_version = held.string_at({"metadata", "resourceVersion"});
+  EXPECT_EQ(*remove(), Deletion::Terminating);
   cluster.set_before(
       [](const FakeCall& call) -> std::optional<Error> {  // as a namespace does that is emptied
         if (call.verb != "delete") return std::nullopt;
         return error(ErrorKind::Conflict, "cannot delete");
       });
-  EXPECT_EQ(*remove(), Deletion::Going);
+  EXPECT_EQ(*remove(), Deletion::Terminating);
 }
 
 TEST_F(DeletionTest, AnotherObjectOfItsNameStays) {

@@ -113,7 +113,7 @@ Status serve(const CommandLine& line, Machine& machine, const DataPlace& place) 
   MIST_TRY(const ServeOptions asked, options_asked(line));
   MIST_TRY(const CatalogData data, open_data(place, machine));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
-  catalog::StrangersGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
+  catalog::IsolatedGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
   // Else each project would have that problem.
   if (asked.allowed == catalog::Repositories::Public)
     MIST_TRY_VOID(git.check_keeps_addresses(machine.context));

@@ -80,7 +80,7 @@ Result<bool> run_requested_trial(Machine& machine, const catalog::TrialRequest& 
                                  const catalog::DataPlaces& places, catalog::Blobs& packages,
                                  const catalog::TrialReport& report) {
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
-  catalog::StrangersGit git(
+  catalog::IsolatedGit git(
       limited, places.cache() / "git",
       request.git_through_proxy ? catalog::GitProxy::OfEnvironment : catalog::GitProxy::None);
   MIST_TRY_VOID(config::make_private_directory(machine.files, places.work()));

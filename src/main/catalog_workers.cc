@@ -117,7 +117,7 @@ Result<catalog::TrialDependencies> trial_dependencies(const TrialParts& parts) {
 
 Result<std::unique_ptr<Testing>> Testing::make(const CommandLine& line, Machine& machine,
                                                const DataPlace& place, const CatalogData& data,
-                                               catalog::StrangersGit& git) {
+                                               catalog::IsolatedGit& git) {
   MIST_TRY(std::string instance, data.store->instance());
   MIST_TRY(const Duration timeout, line.duration("--timeout", "5m"));
   MIST_TRY(catalog::TrialDependencies dependencies, trial_dependencies({.machine = machine,
@@ -283,7 +283,7 @@ Status worker(const CommandLine& line, Machine& machine, const DataPlace& place)
   MIST_TRY(const Duration lease, line.duration("--lease", "30s"));
   MIST_TRY(const int workers, tests_at_once(line));
   LimitedProcessRunner limited(catalog::kStrangersGitLimits);
-  catalog::StrangersGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
+  catalog::IsolatedGit git(limited, place.directory.cache() / "git", git_proxy_asked(line));
   MIST_TRY(const auto tests, Testing::make(line, machine, place, data, git));
   const catalog::TrialDependencies& dependencies = tests->dependencies();
   if (line.has("--once")) {

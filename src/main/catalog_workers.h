@@ -28,8 +28,8 @@ struct TrialParts {
   Machine& machine;
   const catalog::DataPlaces& places;
   catalog::Blobs& blobs;
-  catalog::StrangersGit& git;  ///< for packages
-  std::string instance = {};   ///< of the catalog
+  catalog::IsolatedGit& git;  ///< for packages
+  std::string instance = {};  ///< of the catalog
   Duration timeout = {};
   catalog::TrialCluster cluster = {};
 };
@@ -48,7 +48,7 @@ class Testing {
   /// kube::connect, and of the cluster.
   static Result<std::unique_ptr<Testing>> make(const CommandLine& line, Machine& machine,
                                                const DataPlace& place, const CatalogData& data,
-                                               catalog::StrangersGit& git);
+                                               catalog::IsolatedGit& git);
   Testing(const Testing&) = delete;
   Testing& operator=(const Testing&) = delete;
 

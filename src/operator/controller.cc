@@ -200,7 +200,7 @@ class Controller::State {
     observer.begin(item);
     actor->sources.begin();
     loaded.answers.begin(item.instance, wish_of(*instance));
-    memory.troubles.begin();
+    memory.unready_causes.begin();
     Plan plan = blueprint ? reconcile::decide(*blueprint, *instance, recorded, queries)
                           : reconcile::tear_down(*instance, recorded, queries);
     for (const apimachinery::GroupKind& kind : open.unplaced) open.unserved.insert(kind.group);
@@ -243,7 +243,7 @@ class Controller::State {
     const bool asks_again = observer.unseen() && (apimachinery::is_terminating(*instance) || deletes);
     observer.finish(trouble.has_value());
     loaded.answers.finish(item.instance, dependencies_.clock.steady_now());
-    memory.troubles.finish();
+    memory.unready_causes.finish();
     if (!trouble) actor->sources.finish(item, kept_sources(blueprint.get(), plan));
     const SteadyTime now = dependencies_.clock.steady_now();
     for (const NodeReport& each : plan.nodes)
@@ -262,10 +262,10 @@ class Controller::State {
     }
     tell_of_pending(*instance, plan, memory, context);
     if (asks_again) queue_.add(item, kUnseenPause);
-    if (look_into(memory.troubles, actor->client, context)) queue_.add(item);
+    if (look_into(memory.unready_causes, actor->client, context)) queue_.add(item);
     const SteadyTime after = dependencies_.clock.steady_now();
     // A pause that was over before the status was written counts too.
-    for (const auto& next : {memory.next(began), memory.troubles.next(), rests_until})
+    for (const auto& next : {memory.next(began), memory.unready_causes.next(), rests_until})
       if (next) queue_.add(item, std::max<Duration>(*next - after, Duration()));
     if (!outcome.wrote) {
       lock.lock();
@@ -298,15 +298,15 @@ class Controller::State {
   }
 
   // Whether the status has to say something else.
-  bool look_into(Troubles& troubles, kube::Client& client, const Context& context) const {
-    const std::vector<apply::Unready> due = troubles.due(dependencies_.clock.steady_now());
+  bool look_into(UnreadyCauses& causes, kube::Client& client, const Context& context) const {
+    const std::vector<apply::Unready> due = causes.due(dependencies_.clock.steady_now());
     if (due.empty()) return false;
     const Diagnosis all = apply::diagnose(client, "instance", "", due,
                                           context.with_timeout(apply::kDiagnosisLimit), apply::PodLogs::Left);
     bool is_new = false;
     for (std::size_t i = 0; i < due.size(); ++i)
-      is_new |= troubles.found(due[i].key, apply::cause_in_one_line(all.children[i]),
-                               dependencies_.clock.steady_now());
+      is_new |= causes.found(due[i].key, apply::cause_in_one_line(all.children[i]),
+                             dependencies_.clock.steady_now());
     return is_new;
   }
 
@@ -484,7 +484,7 @@ class Controller::State {
         .not_kept = dependencies_.not_kept,
         .trouble = [&, this](
                        const ObjectId& id,
-                       const Value& live) { return memory.troubles.of(id, live, dependencies_.clock.steady_now()); },
+                       const Value& live) { return memory.unready_causes.of(id, live, dependencies_.clock.steady_now()); },
         .immutable = [&](const ObjectId& id, const std::string& hash) { return memory.immutable(id, hash); },
         .frozen = [&,
                    this](const std::string& node) { return memory.frozen(node, dependencies_.clock.steady_now()); }};

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "graph/also.h"
 #include "operator/pending_deletes.h"
-#include "operator/troubles.h"
+#include "operator/unready_causes.h"
 #include "operator/words.h"
 
 namespace mist::operator_ {
@@ -104,7 +104,7 @@ class Memory {
   /// Whether metrics count it as stalled.
   bool is_counted_stalled = false;
 
-  Troubles troubles;
+  UnreadyCauses unready_causes;
   PendingDeletes pending_deletes;
   /// Since when metrics count a delete of it as pending.
   std::optional<WallTime> counted_pending;

@@ -54,7 +54,7 @@ std::string with_login(const ChartServer& server, const std::string& url) {
 }
 
 FileReach reach_of(const ChartServer& server) {
-  return {.plain = server.plain, .repository = server.leads == LeadsTo::Anywhere ? "" : server.url};
+  return {.plain = server.plain, .repository = server.redirects == RedirectScope::Anywhere ? "" : server.url};
 }
 
 Error nothing_there(const std::string& url) {
@@ -242,8 +242,9 @@ Result<DownloadedChart> ChartIndex::download(http::Transport& transport, const C
 
 Result<DownloadedChart> fetch_chart(http::Transport& transport, const ChartReference& chart,
                                     const Context& context) {
-  MIST_TRY(const ChartIndex index,
-           ChartIndex::fetch(transport, {.url = chart.repository, .leads = LeadsTo::Anywhere}, context));
+  MIST_TRY(
+      const ChartIndex index,
+      ChartIndex::fetch(transport, {.url = chart.repository, .redirects = RedirectScope::Anywhere}, context));
   MIST_TRY(const ChartVersion version, index.find(chart.name, chart.version, chart.unfinished));
   return index.download(transport, version, context);
 }

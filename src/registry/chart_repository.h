@@ -22,7 +22,7 @@ namespace mist::registry {
 
 /// Where redirects of a repository and its index may lead: to public servers and those of oci_reach.h, or
 /// wherever the transport lets them.
-enum class LeadsTo : bool { PublicServers, Anywhere };
+enum class RedirectScope : bool { PublicServers, Anywhere };
 
 /// A repository, and how it is reached.
 struct ChartServer {
@@ -31,7 +31,7 @@ struct ChartServer {
   std::string password = {};
   bool everywhere = false;  ///< the credentials go to wherever the index leads
   PlainHttp plain = PlainHttp::ThisMachine;
-  LeadsTo leads = LeadsTo::PublicServers;
+  RedirectScope redirects = RedirectScope::PublicServers;
 };
 
 /// One version of a chart in an index.

@@ -91,7 +91,7 @@ Result<std::unique_ptr<RegistryView>> ConfiguredRegistries::open(const std::stri
   const config::Registry* registry = config.find_registry(name);
   if (registry == nullptr) return config::unknown_registry(config, name);
   MIST_TRY(std::unique_ptr<RegistryView> view,
-           open_view(*registry, paths_, files_, git_, events_, web_, away_));
+           open_view(*registry, paths_, files_, git_, events_, web_, health_));
   const auto& source = registry->remote().source;
   const auto* const git = std::get_if<config::GitSource>(&source);
   const auto* const helm = std::get_if<config::HelmSource>(&source);

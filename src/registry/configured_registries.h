@@ -16,11 +16,11 @@
 #include "config/config.h"
 #include "config/paths.h"
 #include "oci/reference.h"
-#include "registry/away_repositories.h"
 #include "registry/git.h"
 #include "registry/oci_session.h"
 #include "registry/reference.h"
 #include "registry/registry_view.h"
+#include "registry/repository_health.h"
 
 namespace mist::registry {
 
@@ -63,7 +63,7 @@ class ConfiguredRegistries {
   const Git& git_;
   const OciAccess& web_;
   const AddressCopies* copies_ = nullptr;
-  mutable AwayRepositories away_;
+  mutable RepositoryHealth health_;
   mutable std::atomic<bool> warned_ = false;
 };
 

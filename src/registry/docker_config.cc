@@ -216,10 +216,10 @@ Status write(FileSystem& files, const Stored& stored) {
 
 }  // namespace
 
-std::vector<DockerConfig::Keeper> DockerConfig::keepers() const {
+std::vector<DockerConfig::CredentialFile> DockerConfig::credential_files() const {
   const auto value = [&](std::string_view name) { return dependencies_.environment(name).value_or(""); };
   const std::string home = value("HOME");
-  std::vector<Keeper> found;
+  std::vector<CredentialFile> found;
   std::string_view logout;
   const auto add = [&](const std::string& base, std::string_view rest) {
     if (!base.empty()) found.push_back({Path(base) / rest, logout});
@@ -244,7 +244,7 @@ std::vector<DockerConfig::Keeper> DockerConfig::keepers() const {
 
 std::vector<Path> DockerConfig::files() const {
   std::vector<Path> found;
-  for (const Keeper& each : keepers()) found.push_back(each.file);
+  for (const CredentialFile& each : credential_files()) found.push_back(each.file);
   return found;
 }
 
@@ -258,7 +258,7 @@ Result<std::optional<Login>> DockerConfig::find(const std::string& host, const s
 }
 
 Result<std::optional<KeptLogin>> DockerConfig::kept(const std::string& host, const Context& context) const {
-  for (const Keeper& each : keepers()) {
+  for (const CredentialFile& each : credential_files()) {
     MIST_TRY(const std::optional<FoundLogin> found,
              find_in_file(dependencies_, each.file, host, {}, context));
     if (found) return std::optional(KeptLogin{host, found->place, fmt::format("{} {}", each.logout, host)});

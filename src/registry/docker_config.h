@@ -65,11 +65,11 @@ class DockerConfig {
   std::vector<Path> files() const;
 
  private:
-  struct Keeper {
+  struct CredentialFile {
     Path file;
     std::string_view logout;  ///< the command of the tool that keeps its logins there
   };
-  std::vector<Keeper> keepers() const;
+  std::vector<CredentialFile> credential_files() const;
 
   Dependencies dependencies_;
 };

@@ -112,7 +112,7 @@ struct Symptom {
   std::string_view text;
   ErrorKind kind;
   std::string_view hint;
-  bool brings_too_much = false;
+  bool too_large = false;
 };
 
 constexpr std::string_view kCheckCredentials =
@@ -218,15 +218,15 @@ Error git_failure(std::string_view what, std::string_view messages) {
   if (symptom != kSymptoms.end()) {
     failure.kind = symptom->kind;
     failure.hint = symptom->hint;
-    if (symptom->brings_too_much) failure.details.set(BringsTooMuch{});
+    if (symptom->too_large) failure.details.set(FetchTooLarge{});
   }
   return failure;
 }
 
-Error brought_too_much(const GitUrl& remote) {
+Error fetch_too_large(const GitUrl& remote) {
   return error(ErrorKind::Invalid, "what git fetched from {} is too large", remote.display())
       .with_hint(std::string(kTooLarge))
-      .with_detail(BringsTooMuch{});
+      .with_detail(FetchTooLarge{});
 }
 
 Status check_git_keeps_addresses(ProcessRunner& processes, const Context& context) {

@@ -41,7 +41,7 @@ struct GitLimits {
 };
 
 /// The detail of the Invalid of a fetch that brings more than it may.
-struct BringsTooMuch {};
+struct FetchTooLarge {};
 
 class Git {
  public:
@@ -69,6 +69,6 @@ Status check_git_keeps_addresses(ProcessRunner& processes, const Context& contex
 /// Which kind of failure git's messages tell of, and what to do.
 Error git_failure(std::string_view what, std::string_view messages);
 /// The same of a fetch that ended well, and brought too much.
-Error brought_too_much(const GitUrl& remote);
+Error fetch_too_large(const GitUrl& remote);
 
 }  // namespace mist::registry

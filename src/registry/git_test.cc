@@ -162,7 +162,7 @@ TEST(Git, BoundsWhatARemoteMayMakeItWrite) {
       Git(runner).run({.arguments = {"fetch"}, .repository = {}, .remote = &remote, .input = {}}, Context());
   EXPECT_EQ(runner.commands.back().file_limit, std::uint64_t{4} << 30);
   EXPECT_EQ(fetched.error().kind, ErrorKind::Invalid);
-  EXPECT_NE(fetched.error().detail<BringsTooMuch>(), nullptr);
+  EXPECT_NE(fetched.error().detail<FetchTooLarge>(), nullptr);
   EXPECT_THAT(fetched.error().hint, HasSubstr("4 GiB"));
   const auto limit_of = [&](std::uint64_t wanted) {
     (void)Git(runner, {.largest_pack = 1000})

@@ -42,14 +42,14 @@ Error without_newer(Error read, Error newer, const Context& context) {
 class HelmView final : public RegistryView {
  public:
   HelmView(std::string name, ChartServer server, Path directory, FileSystem& files, EventSink& events,
-           std::unique_ptr<http::Transport> transport, AwayRepositories& away)
+           std::unique_ptr<http::Transport> transport, RepositoryHealth& health)
       : name_(std::move(name)),
         server_(std::move(server)),
         directory_(std::move(directory)),
         files_(files),
         events_(events),
         transport_(std::move(transport)),
-        away_(away) {}
+        health_(health) {}
 
   bool is_remote() const override { return true; }
 
@@ -80,9 +80,8 @@ class HelmView final : public RegistryView {
     // A version that came later, or an index that has been repaired since.
     using enum ErrorKind;
     if (read || (read.error().kind != NotFound && read.error().kind != Invalid)) return read;
-    std::optional<Error> why_away = away_.why_away(server_.url);
-    const Result<ReadIndex> newer =
-        why_away ? Result<ReadIndex>(*std::move(why_away)) : fetch(context, accept);
+    std::optional<Error> failure = health_.last_failure(server_.url);
+    const Result<ReadIndex> newer = failure ? Result<ReadIndex>(*std::move(failure)) : fetch(context, accept);
     if (!newer) return without_newer(std::move(read).error(), newer.error(), context);
     return newer->kept.text == index.kept.text ? std::move(read) : read_in(newer->charts, reference, context);
   }
@@ -95,7 +94,7 @@ class HelmView final : public RegistryView {
   // Once in a command: it may depend on many charts of one repository.
   Result<std::vector<std::string>> newest_versions(const std::string& registry, const std::string& path,
                                                    const Context& context, const Accept& accept) override {
-    if (!away_.has_answered(server_.url)) MIST_TRY_VOID(newest_index(context, accept));
+    if (!health_.has_answered(server_.url)) MIST_TRY_VOID(newest_index(context, accept));
     return versions(registry, path, context, accept);
   }
 
@@ -171,17 +170,17 @@ class HelmView final : public RegistryView {
 
   // The kept index will do while the repository is away, which is waited for once.
   Result<ReadIndex> newest_index(const Context& context, const Accept& accept) {
-    std::optional<Error> why_away = away_.why_away(server_.url);
-    std::optional<ReadIndex> known = why_away ? readable_index() : std::nullopt;
+    std::optional<Error> failure = health_.last_failure(server_.url);
+    std::optional<ReadIndex> known = failure ? readable_index() : std::nullopt;
     if (!known) {
       Result<ReadIndex> fetched = fetch(context, accept);
       if (fetched || fetched.error().kind != ErrorKind::Retryable) return fetched;
       known = readable_index();
       if (!known) return fetched;
-      why_away = std::move(fetched).error();
+      failure = std::move(fetched).error();
     }
     events_.warn(fmt::format("{}; the index of {} is taken as it was when it was last read",
-                             escape_controls(why_away->to_line()), name_));
+                             escape_controls(failure->to_line()), name_));
     return *std::move(known);
   }
 
@@ -190,9 +189,9 @@ class HelmView final : public RegistryView {
     Result<ReadIndex> fetched = fetch_quietly(context, accept);
     if (!fetched) activity.fail();
     if (fetched)
-      away_.note_answer(server_.url);
+      health_.note_answer(server_.url);
     else if (fetched.error().kind == ErrorKind::Retryable)
-      away_.note_away(server_.url, fetched.error());
+      health_.note_failure(server_.url, fetched.error());
     return fetched;
   }
 
@@ -238,14 +237,14 @@ class HelmView final : public RegistryView {
   FileSystem& files_;
   EventSink& events_;
   std::unique_ptr<http::Transport> transport_;
-  AwayRepositories& away_;
+  RepositoryHealth& health_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
-                                                     const OciAccess& web, AwayRepositories& away) {
+                                                     const OciAccess& web, RepositoryHealth& health) {
   if (!web.transport) return error(ErrorKind::Invalid, "chart repositories can't be reached from here");
   MIST_TRY_VOID(check_repository_address(url));
   MIST_TRY(const std::vector<HelmRepository> known,
@@ -253,7 +252,7 @@ Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std
   MIST_TRY(ChartServer server,
            server_of(url, known, web.plain_http ? PlainHttp::Everywhere : PlainHttp::ThisMachine));
   return std::unique_ptr<RegistryView>(std::make_unique<HelmView>(
-      std::move(name), std::move(server), std::move(directory), files, events, web.transport(), away));
+      std::move(name), std::move(server), std::move(directory), files, events, web.transport(), health));
 }
 
 Result<std::string> parse_helm_url(std::string_view text) {

@@ -7,17 +7,17 @@
 
 #include "base/event.h"
 #include "base/fs.h"
-#include "registry/away_repositories.h"
 #include "registry/oci_session.h"
 #include "registry/registry_view.h"
+#include "registry/repository_health.h"
 
 namespace mist::registry {
 
-/// `directory` is where the index is kept. `files`, `events`, `web` and `away` outlive the view. Errors:
+/// `directory` is where the index is kept. `files`, `events`, `web` and `health` outlive the view. Errors:
 /// Invalid (there is no transport; Helm has settings for the repository that nobody here reads).
 Result<std::unique_ptr<RegistryView>> open_helm_view(std::string name, const std::string& url, Path directory,
                                                      FileSystem& files, EventSink& events,
-                                                     const OciAccess& web, AwayRepositories& away);
+                                                     const OciAccess& web, RepositoryHealth& health);
 
 /// The URL that `registry add --helm` takes: https, or http to this machine, without credentials, which
 /// Helm's repositories.yaml keeps. Without slashes at its end. Errors: Invalid.

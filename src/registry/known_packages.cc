@@ -13,8 +13,8 @@ namespace {
 
 Error changed_bytes(const std::string& registry, const std::string& reference, const crypto::Digest& recorded,
                     const crypto::Digest& now) {
-  Error failure = other_bytes(reference, "it was first used here", recorded.str(), now.str())
-                      .with_detail(RememberedOtherwise{});
+  Error failure =
+      other_bytes(reference, "it was first used here", recorded.str(), now.str()).with_detail(PinMismatch{});
   if (registry == kGitName || registry == kBaseName)
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
   if (registry == kOciName)

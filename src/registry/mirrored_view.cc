@@ -164,7 +164,7 @@ class MirroredView final : public RegistryView {
             fmt::format("the configuration allows only the mirrors of {}, which have single packages",
                         name->repository.host))
         .with_hint("name a package and its version; without `only: true` the registry itself is asked")
-        .with_detail(MirrorsLackIt{});
+        .with_detail(NotInMirrors{});
   }
 
   std::unique_ptr<RegistryView> view_;

@@ -33,7 +33,7 @@ struct RawManifest {
 struct NamesMirror {};
 
 /// The detail of an error: the configuration allows only mirrors, and they don't have it.
-struct MirrorsLackIt {};
+struct NotInMirrors {};
 
 /// An error about a manifest, or about what it leads to, with the mirror that gave it out. `name`: what was
 /// to be read, as references name it.

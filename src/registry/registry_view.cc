@@ -237,7 +237,7 @@ Result<std::optional<std::string>> RegistryView::signature(const RegistryRef& /*
 
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
-                                                const OciAccess& web, AwayRepositories& away) {
+                                                const OciAccess& web, RepositoryHealth& health) {
   const Path base = paths.config_file.parent_path();
   const auto& source = registry.remote().source;
   if (const auto* directory = std::get_if<config::DirectorySource>(&source))
@@ -249,7 +249,7 @@ Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry
   if (const auto* helm = std::get_if<config::HelmSource>(&source))
     return open_helm_view(registry.name, helm->url,
                           paths.registries() / snapshot_directory_name(registry.name, helm->url), files,
-                          events, web, away);
+                          events, web, health);
   if (const auto* catalog = std::get_if<config::CatalogSource>(&source))
     return open_catalog_view(registry.name, catalog->url,
                              paths.registries() / snapshot_directory_name(registry.name, catalog->url), files,

@@ -16,13 +16,13 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "config/paths.h"
-#include "registry/away_repositories.h"
 #include "registry/chart_trust.h"
 #include "registry/git.h"
 #include "registry/layout.h"
 #include "registry/oci_session.h"
 #include "registry/package_files.h"
 #include "registry/reference.h"
+#include "registry/repository_health.h"
 
 namespace mist::registry {
 
@@ -107,10 +107,10 @@ class RegistryView {
 };
 
 /// The view of a configured registry, through its default remote. `web`: how chart repositories are reached;
-/// `away`: those that aren't waited for again. Errors: Invalid (URL).
+/// `health`: those that failed aren't waited for again. Errors: Invalid (URL).
 Result<std::unique_ptr<RegistryView>> open_view(const config::Registry& registry, const config::Paths& paths,
                                                 FileSystem& files, const Git& git, EventSink& events,
-                                                const OciAccess& web, AwayRepositories& away);
+                                                const OciAccess& web, RepositoryHealth& health);
 
 /// The directory below Paths::registries() of one address (and ref) of a registry. `name` stays readable.
 std::string snapshot_directory_name(const std::string& name, const std::string& address);

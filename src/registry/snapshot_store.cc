@@ -314,7 +314,7 @@ Result<std::string> SnapshotStore::fetch_tip(const Path& incoming, const RemoteT
   MIST_TRY(const std::string listing,
            local({"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit}));
   // Each file has that limit: the pack, and its index beside it.
-  if (snapshot_bytes(repository) + listing.size() > most_in_snapshot()) return brought_too_much(url_);
+  if (snapshot_bytes(repository) + listing.size() > most_in_snapshot()) return fetch_too_large(url_);
   MIST_TRY_VOID(parse_tree_listing(listing));
   MIST_TRY_VOID(
       files_.write(incoming / "tree", listing, {.mode = 0600, .durable = true, .exclusive = false}));
@@ -624,7 +624,7 @@ Status SnapshotStore::fetch_package(const Path& repository, std::span<const std:
   const std::uint64_t most = most_in_snapshot();
   Status fetched =
       fetch_parts({repository, std::min(with_package, most), true}, objects, kFetchBatch, context);
-  if (fetched || fetched.error().detail<BringsTooMuch>() == nullptr) return fetched;
+  if (fetched || fetched.error().detail<FetchTooLarge>() == nullptr) return fetched;
   // Its first batches too, else each try would come further.
   remove_packs(repository, before);
   if (with_package <= most) return too_large(place).caused_by(std::move(fetched).error());
@@ -684,7 +684,7 @@ Status SnapshotStore::fetch_pack(const Fetching& how, std::span<const std::strin
   // A git that was killed leaves the pack that it didn't finish.
   remove_packs(how.repository, before);
   if (!fetched) return std::move(fetched).error();
-  return brought_too_much(url_);
+  return fetch_too_large(url_);
 }
 
 // The names of all files that belong to packs, unfinished ones too.

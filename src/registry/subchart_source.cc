@@ -215,7 +215,7 @@ Result<oci::Reference> SubchartSource::oci_reference(const ChartServer& server,
                  there.str(), repository_text(server.url), escape_controls(version.chart),
                  escape_controls(version.version))
         .with_hint("ask the owner of the repository: an entry of its index leads to one version");
-  if (server.leads == LeadsTo::Anywhere) return there;
+  if (server.redirects == RedirectScope::Anywhere) return there;
   const std::string address = fmt::format("https://{}/", oci::api_host(there.repository.host));
   MIST_TRY(const bool is_limited, judged_hop({.repository = server.url}, server.url, address));
   MIST_TRY(const std::set<std::string> configured, dependencies_.registries.configured_hosts());

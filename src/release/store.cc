@@ -255,9 +255,9 @@ Status Store::put_fixed_inputs(const Anchor& anchor, const SecretString& seed, c
 }
 
 // Gone, in whatever way; a 404 that isn't about the Secret is an error.
-Status Store::delete_secret(const ReleaseId& id, std::string name, const kube::Doomed& doomed,
+Status Store::delete_secret(const ReleaseId& id, std::string name, const kube::DeletionTarget& target,
                             const Context& context) {
-  MIST_TRY_VOID(kube::delete_object(client_, secret(id, std::move(name)), doomed, context));
+  MIST_TRY_VOID(kube::delete_object(client_, secret(id, std::move(name)), target, context));
   return {};
 }
 
@@ -274,7 +274,7 @@ Status Store::delete_anchor(const Anchor& anchor, const Context& context) {
   };
   return delete_secret(
              anchor.id, apply::anchor_name(anchor.id),
-             {.uid = anchor.uid, .resource_version = anchor.resource_version, .still_goes = still_locked},
+             {.uid = anchor.uid, .resource_version = anchor.resource_version, .recheck = still_locked},
              context)
       .in(fmt::format("while deleting the record of release {}", anchor.id.display()));
 }

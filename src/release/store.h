@@ -114,7 +114,7 @@ class Store {
   Result<std::set<std::string>> delete_records(const ReleaseId& id, std::string_view record, int number,
                                                const Context& context);
   Status delete_listed(const ReleaseId& id, const Value& item, const Context& context);
-  Status delete_secret(const ReleaseId& id, std::string name, const kube::Doomed& doomed,
+  Status delete_secret(const ReleaseId& id, std::string name, const kube::DeletionTarget& target,
                        const Context& context);
   Status create_own(const ReleaseId& id, const Value& object, const Context& context);
   Result<Value> write_blob(const Anchor& anchor, const Revision& revision, std::string_view what,

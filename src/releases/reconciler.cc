@@ -6,7 +6,7 @@
 
 #include "action/cluster_lookup.h"
 #include "action/deploy/deploy.h"
-#include "action/kept_by.h"
+#include "action/managing_release.h"
 #include "action/query/drift.h"
 #include "action/uninstall.h"
 #include "apimachinery/conditions.h"
@@ -26,7 +26,7 @@
 #include "registry/git_url.h"
 #include "registry/reference.h"
 #include "releases/drift_words.h"
-#include "releases/telling.h"
+#include "releases/release_event_sink.h"
 #include "releases/values.h"
 #include "render/dependencies.h"
 #include "render/packages.h"
@@ -90,10 +90,10 @@ std::string cycle_of(const Key& from, const Others& others) {
 
 class Visit {
  public:
-  Visit(const Dependencies& dependencies, ToldDrift& told_drift, const Value& object, const Others& others,
-        const Reconciler::Tell& tell, const Context& context)
+  Visit(const Dependencies& dependencies, ReportedDrift& reported_drift, const Value& object,
+        const Others& others, const Reconciler::Tell& tell, const Context& context)
       : dependencies_(dependencies),
-        told_drift_(told_drift),
+        reported_drift_(reported_drift),
         object_(object),
         others_(others),
         tell_(tell),
@@ -108,7 +108,7 @@ class Visit {
 
   Result<Outcome> run() {
     const bool terminating = apimachinery::is_terminating(object_);
-    if (terminating) told_drift_.note(object_, {});
+    if (terminating) reported_drift_.note(object_, {});
     if (terminating && !has_finalizer(object_)) return Outcome{};
     if (terminating) return take_down();
     auto read = spec_of(object_);
@@ -314,8 +314,8 @@ class Visit {
                                     dependencies_.holder};
     environment.process = own_process();
     environment.life = life_of_process;
-    environment.keeper = display(key_);
-    environment.keeper_uid = object_.string_at({"metadata", "uid"});
+    environment.managing_release = display(key_);
+    environment.managing_release_uid = object_.string_at({"metadata", "uid"});
     return environment;
   }
 
@@ -510,7 +510,7 @@ class Visit {
   // --- everything is as it was asked for
 
   Result<Outcome> look_for_drift(const action::Environment& here, const action::ReleaseState& state) {
-    if (Status named = action::record_keeper(here, state, context_);
+    if (Status named = action::record_managing_release(here, state, context_);
         !named.ok() && named.error().kind != ErrorKind::Conflict)
       return fails(reason::kRecord, named.error());
     const int revision = state.deployed->number;
@@ -530,7 +530,7 @@ class Visit {
     if (!drift.ok()) return fails(reason::kRecord, drift.error());
     report.drifted = {masked(drift_words(*drift)), digest_of(*drift)};
     if (report.drifted->words.empty()) return says_drift(report);
-    if (told_drift_.is_news(object_, report.drifted->digest)) {
+    if (reported_drift_.is_news(object_, report.drifted->digest)) {
       notices_.tell(object_, true, "Drifted", report.drifted->words, context_);
       events_.warn(report.drifted->words);
     }
@@ -552,7 +552,8 @@ class Visit {
   }
 
   Outcome says_drift(const Report& report) {
-    told_drift_.note(object_, report.drifted->words.empty() ? std::string_view() : report.drifted->digest);
+    reported_drift_.note(object_,
+                         report.drifted->words.empty() ? std::string_view() : report.drifted->digest);
     return says(report);
   }
 
@@ -587,11 +588,11 @@ class Visit {
     const release::Anchor& anchor = *state.anchor;
     // A record without a name contradicts no status: it may have been made again, from the objects.
     const bool is_anothers =
-        anchor.damage.empty() && !anchor.head.kept_by.empty() && anchor.head.kept_by != here.keeper;
+        anchor.damage.empty() && !anchor.head.kept_by.empty() && anchor.head.kept_by != here.managing_release;
     if (is_owned(object_) && !is_anothers) return true;
     // Operators of older versions recorded no uid.
-    const bool names_it = anchor.head.kept_by == here.keeper && anchor.head.kept_by_uid.empty();
-    if (names_it || action::is_kept_by(anchor.head, here)) return true;
+    const bool names_it = anchor.head.kept_by == here.managing_release && anchor.head.kept_by_uid.empty();
+    if (names_it || action::is_managed_by(anchor.head, here)) return true;
     // Of a damaged record the name may be lost.
     if (anchor.damage.empty() || !anchor.head.kept_by.empty()) return false;
     return error(ErrorKind::Internal,
@@ -701,13 +702,13 @@ class Visit {
   }
 
   const Dependencies& dependencies_;
-  ToldDrift& told_drift_;
+  ReportedDrift& reported_drift_;
   const Value& object_;
   const Others& others_;
   const Reconciler::Tell& tell_;
   const Context& context_;
   const Key key_;
-  Telling events_;
+  ReleaseEventSink events_;
   operator_::Notices notices_;
   Spec spec_;
   std::shared_ptr<kube::Client> client_;  // with the rights of the Release
@@ -726,7 +727,7 @@ class Visit {
 
 Result<Outcome> Reconciler::reconcile(const Value& object, const Others& others, const Tell& tell,
                                       const Context& context) const {
-  return Visit(dependencies_, told_drift_, object, others, tell, context).run();
+  return Visit(dependencies_, reported_drift_, object, others, tell, context).run();
 }
 
 }  // namespace mist::releases

@@ -20,9 +20,9 @@
 #include "operator/traces.h"
 #include "package/renderer.h"
 #include "registry/registry.h"
+#include "releases/reported_drift.h"
 #include "releases/resource.h"
 #include "releases/status.h"
-#include "releases/told_drift.h"
 
 namespace mist::releases {
 
@@ -74,7 +74,7 @@ class Reconciler {
 
  private:
   const Dependencies dependencies_;
-  mutable ToldDrift told_drift_;
+  mutable ReportedDrift reported_drift_;
 };
 
 }  // namespace mist::releases

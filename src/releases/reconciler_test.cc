@@ -36,10 +36,10 @@ class ReconcilerTest : public testing::ReleaseFixture {
   /// Of the Release default/web.
   std::string release_uid() { return std::string(deleted("").string_at({"metadata", "uid"})); }
   /// The release default/web, on behalf of that Release; empty: of a person.
-  void install_as(const std::string& keeper, const std::string& keeper_uid, const std::string& more = "") {
+  void install_as(const std::string& release, const std::string& uid, const std::string& more = "") {
     action::Environment here = environment();
-    here.keeper = keeper;
-    here.keeper_uid = keeper_uid;
+    here.managing_release = release;
+    here.managing_release_uid = uid;
     const std::string yaml = std::string(testing::kTwoConfigMaps) + more;
     const auto installed = deploy(here, id, action::install_intent(rendering(yaml)), {}, Context());
     ASSERT_TRUE(installed.ok()) << installed.error().to_line();
@@ -64,23 +64,24 @@ class ReconcilerTest : public testing::ReleaseFixture {
     return testing::yaml(fmt::format("conditions: [{{type: Ready, status: 'False', reason: {}}}]", reason));
   }
   Outcome reconcile(const Value& object) {
-    const Reconciler keeper({.files = files_,
-                             .processes = processes_,
-                             .clock = clock,
-                             .random = random,
-                             .events = told,
-                             .paths = {},
-                             .oci = {},
-                             .transport = {},
-                             .engines = {},
-                             .holder = "tester",
-                             .client = cluster,
-                             .client_of = [&](const std::string&) -> Result<std::shared_ptr<kube::Client>> {
-                               return kube::borrowed(cluster);
-                             },
-                             .ns = "default",
-                             .default_account = ""});
-    auto outcome = keeper.reconcile(
+    const Reconciler reconciler(
+        {.files = files_,
+         .processes = processes_,
+         .clock = clock,
+         .random = random,
+         .events = told,
+         .paths = {},
+         .oci = {},
+         .transport = {},
+         .engines = {},
+         .holder = "tester",
+         .client = cluster,
+         .client_of = [&](const std::string&) -> Result<std::shared_ptr<kube::Client>> {
+           return kube::borrowed(cluster);
+         },
+         .ns = "default",
+         .default_account = ""});
+    auto outcome = reconciler.reconcile(
         object,
         {[](const Key&) { return std::optional<Value>(); }, [this](const Value&) { return elder; },
          [](const Key&, const Key&) {}},

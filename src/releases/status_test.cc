@@ -184,7 +184,7 @@ TEST(ReleaseStatus, KnowsWhyTheLastTryFailedAfterAnotherFault) {
   EXPECT_EQ(apimachinery::condition_of(object, "Stalled"), nullptr);
   const Attempt kept = attempt_of(object);
   EXPECT_EQ(kept.reason, reason::kRolledBack);
-  // As the keeper says it again: the very same status, so that it is not written each time.
+  // Reported again from the attempt it holds: the very same status, so that it is not written each time.
   EXPECT_EQ(
       status_of(object,
                 {.ready = "False", .reason = kept.reason, .message = kept.message, .stalled = report.stalled},

@@ -98,7 +98,7 @@ TestAuthority::TestAuthority(const std::string& common_name) : impl_(std::make_u
 
 TestAuthority::~TestAuthority() = default;
 
-CertifiedKey TestAuthority::issue(const CertificateWishes& wishes) const {
+CertifiedKey TestAuthority::issue(const CertificateOptions& options) const {
   const Key key = make_key();
   const Certificate certificate = blank(wishes.common_name, key.get());
   set_life(certificate.get(), wishes.begins, wishes.ends);

@@ -14,7 +14,7 @@ struct CertifiedKey {
   std::string key_pem;
 };
 
-struct CertificateWishes {
+struct CertificateOptions {
   std::string common_name = "test server";
   std::vector<std::string> names = {"127.0.0.1", "localhost"};  ///< DNS names and IP addresses
   std::chrono::seconds begins{-3600};                           ///< from now
@@ -30,7 +30,7 @@ class TestAuthority {
   TestAuthority& operator=(const TestAuthority&) = delete;
 
   const std::string& certificate_pem() const { return certificate_pem_; }
-  CertifiedKey issue(const CertificateWishes& wishes = {}) const;
+  CertifiedKey issue(const CertificateOptions& options = {}) const;
 
  private:
   struct Impl;

@@ -168,15 +168,15 @@ void merge(Value& live, const Value& applied, std::string_view field) {
 }
 
 // True when `value` itself must go.
-bool prune(Value& value, std::string_view field, const FieldSet& doomed, const FieldSet* kept) {
-  if (doomed.self && (kept == nullptr || kept->empty())) return true;
+bool prune(Value& value, std::string_view field, const FieldSet& removed, const FieldSet* kept) {
+  if (removed.self && (kept == nullptr || kept->empty())) return true;
   const auto kept_below = [&](const std::string& element) -> const FieldSet* {
     if (kept == nullptr) return nullptr;
     const auto found = kept->children.find(element);
     return found == kept->children.end() ? nullptr : &found->second;
   };
   const bool was_empty = value.empty();
-  for (const auto& [element, below] : doomed.children) {
+  for (const auto& [element, below] : removed.children) {
     if (value.is_object() && element.starts_with("f:")) {
       const std::string name = element.substr(2);
       Value* member = value.find(name);
@@ -305,8 +305,8 @@ FieldChanges compare_fields(const Value& before, const Value& after) {
 
 void merge_applied(Value& live, const Value& applied) { merge(live, applied, ""); }
 
-void remove_fields(Value& object, const FieldSet& doomed, const FieldSet& kept) {
-  FieldSet root = doomed;
+void remove_fields(Value& object, const FieldSet& removed, const FieldSet& kept) {
+  FieldSet root = removed;
   root.self = false;
   prune(object, "", root, &kept);
 }

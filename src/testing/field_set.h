@@ -45,7 +45,7 @@ FieldChanges compare_fields(const Value& before, const Value& after);
 
 /// Writes `applied` over `live`: mappings and keyed lists item by item, everything else as a whole.
 void merge_applied(Value& live, const Value& applied);
-/// Removes the paths of `doomed` of which `kept` holds nothing, and what becomes empty by that.
-void remove_fields(Value& object, const FieldSet& doomed, const FieldSet& kept);
+/// Removes the paths of `removed` of which `kept` holds nothing, and what becomes empty by that.
+void remove_fields(Value& object, const FieldSet& removed, const FieldSet& kept);
 
 }  // namespace mist::testing

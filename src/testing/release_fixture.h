@@ -12,7 +12,7 @@
 #include "action/uninstall.h"
 #include "package/objects.h"
 #include "testing/fake_cluster.h"
-#include "testing/untiring_clock.h"
+#include "testing/stopped_boot_clock.h"
 
 namespace mist::testing {
 
@@ -67,7 +67,7 @@ class ReleaseFixture : public ::testing::Test {
 
   FakeCluster cluster;
   SystemClock clock;
-  UntiringClock untiring;  ///< for runs with a short term, whose successor waits for it
+  StoppedBootClock no_expiry;  ///< for runs with a short term, whose successor waits for it
   SystemRandom random;
   NullEventSink events;
   release::ReleaseId id{"default", "web"};

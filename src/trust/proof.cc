@@ -359,7 +359,7 @@ Result<std::set<std::string>> judge_remembered(const std::set<std::string>& reme
                   name, keys_text(remembered))
           : error(ErrorKind::Conflict, "{} is signed by {}, and what was used of it before is signed by {}",
                   name, signers_text(proofs), keys_text(remembered));
-  failure.details.set(RememberedOtherwise{});
+  failure.details.set(PinMismatch{});
   std::vector<std::string> objections;
   for (const Proof& proof : proofs)
     if (!proof.objection.empty()) objections.push_back(fmt::format("a signature: {}", proof.objection));

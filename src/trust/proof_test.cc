@@ -221,7 +221,7 @@ TEST(RememberedKeys, WhatWasSignedStaysSignedByTheSameKey) {
   const auto other = judge_remembered({name_of(p256(1))}, kSubject, proofs(p256(2)));
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().kind, ErrorKind::Conflict);
-  EXPECT_NE(other.error().detail<RememberedOtherwise>(), nullptr);
+  EXPECT_NE(other.error().detail<PinMismatch>(), nullptr);
   EXPECT_NE(other.error().message.find(name_of(p256(1))), std::string::npos);
   EXPECT_NE(other.error().message.find(name_of(p256(2))), std::string::npos);
   const auto none = judge_remembered({name_of(p256(1))}, kSubject, {});

@@ -59,13 +59,13 @@ Value lock_value(const ReleaseStatus& status) {
         life.state == HolderLife::State::Unsure ? Value() : Value(std::max<std::int64_t>(silent, 0))}});
 }
 
-Value keeper_value(const ReleaseStatus& status) {
-  if (!status.keeper) return {};
-  const action::Keeper& keeper = *status.keeper;
-  return Value::object({{"namespace", keeper.ns},
-                        {"name", keeper.name},
-                        {"state", action::to_string(keeper.state)},
-                        {"message", text_or_null(keeper.message)}});
+Value managing_release_value(const ReleaseStatus& status) {
+  if (!status.managing_release) return {};
+  const action::ManagingRelease& managing = *status.managing_release;
+  return Value::object({{"namespace", managing.ns},
+                        {"name", managing.name},
+                        {"state", action::to_string(managing.state)},
+                        {"message", text_or_null(managing.message)}});
 }
 
 // Whether its process lives can't be known from here: clocks of two machines may differ.
@@ -133,10 +133,10 @@ std::string head_text(const ReleaseStatus& status, WallTime now) {
     line("Locked by", fmt::format("{} (\"{}\" since {})", lock.holder, lock.operation, lock.acquired));
     line("Holder", holder_words(*status.holder, lock));
   }
-  if (status.keeper) {
-    const action::Keeper& keeper = *status.keeper;
-    line("Kept by", fmt::format("{}, {}{}", keeper.display(), action::to_string(keeper.state),
-                                keeper.message.empty() ? "" : ": " + keeper.message));
+  if (status.managing_release) {
+    const action::ManagingRelease& managing = *status.managing_release;
+    line("Kept by", fmt::format("{}, {}{}", managing.display(), action::to_string(managing.state),
+                                managing.message.empty() ? "" : ": " + managing.message));
   }
   for (const release::Revision& revision : status.unfinished) {
     const std::string own = package_words(revision.package);
@@ -291,7 +291,7 @@ Value status_value(const ReleaseStatus& status, WallTime now) {
        {"allowLookupSecrets", texts_value(lookups_of(status).secrets)},
        {"lockedBy", text_or_null(status.anchor.lock ? status.anchor.lock->holder : std::string())},
        {"lock", lock_value(status)},
-       {"keptBy", keeper_value(status)},
+       {"keptBy", managing_release_value(status)},
        {"unfinished", Value(std::move(unfinished))},
        {"certificates", certificates_value(status)},
        {"notes", text_or_null(notes_of(status))},

@@ -49,7 +49,7 @@ struct GuestRun {
   auto for_guest(Work work) -> decltype(work()) {
     used += thread_time() - *began;
     began.reset();
-    const GuestTimeAgain again{*this};
+    const GuestTimeResumer resumer{*this};
     Status status = context.check();
     return status.ok() ? work() : decltype(work())(std::move(status).error());
   }
@@ -76,11 +76,11 @@ struct GuestRun {
 
  private:
   // The guest's time goes on however the work for it ends: after an exception, too, the call has an end().
-  struct GuestTimeAgain {
-    explicit GuestTimeAgain(GuestRun& its_guest) : guest(its_guest) {}
-    GuestTimeAgain(const GuestTimeAgain&) = delete;
-    GuestTimeAgain& operator=(const GuestTimeAgain&) = delete;
-    ~GuestTimeAgain() { guest.began = thread_time(); }
+  struct GuestTimeResumer {
+    explicit GuestTimeResumer(GuestRun& its_guest) : guest(its_guest) {}
+    GuestTimeResumer(const GuestTimeResumer&) = delete;
+    GuestTimeResumer& operator=(const GuestTimeResumer&) = delete;
+    ~GuestTimeResumer() { guest.began = thread_time(); }
     GuestRun& guest;
   };
 

@@ -134,7 +134,7 @@ std::uint64_t Wasi::read_monotonic_clock() {
 bool Wasi::wait(std::uint64_t duration) {
   monotonic_ = add_saturating(monotonic_, duration);
   if (monotonic_ != std::numeric_limits<std::uint64_t>::max()) return true;
-  stop = SleepsForEver{};
+  stop = EndlessSleep{};
   return false;
 }
 

@@ -45,8 +45,8 @@ struct Exited {
   std::uint32_t code = 0;
 };
 struct OutputLimitReached {};
-struct SleepsForEver {};
-using Stop = std::variant<Exited, OutputLimitReached, SleepsForEver>;
+struct EndlessSleep {};
+using Stop = std::variant<Exited, OutputLimitReached, EndlessSleep>;
 
 class Wasi {
  public:

@@ -160,7 +160,7 @@ TEST_F(WasiTest, EndsAGuestThatSleepsForEver) {
   subscribe(memory, 100, 7, 1, UINT64_MAX, 0);
   call("poll_oneoff", {100, 400, 1, 0});
   ASSERT_TRUE(wasi.stop);
-  EXPECT_TRUE(std::holds_alternative<SleepsForEver>(*wasi.stop));
+  EXPECT_TRUE(std::holds_alternative<EndlessSleep>(*wasi.stop));
 }
 
 TEST_F(WasiTest, DrawsFromTheSeedAndCountsByPhase) {

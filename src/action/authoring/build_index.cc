@@ -36,7 +36,7 @@ bool is_of_package(const Error& failure) {
   using enum ErrorKind;
   return (failure.kind == Invalid || failure.kind == NotFound || failure.kind == Conflict ||
           failure.kind == Trap) &&
-         !is_of_machine(failure) && failure.detail<RememberedOtherwise>() == nullptr;
+         !is_of_machine(failure) && failure.detail<PinMismatch>() == nullptr;
 }
 
 // Servers that the package itself names may be away, closed to this machine, or other than it remembers, for
@@ -44,7 +44,7 @@ bool is_of_package(const Error& failure) {
 bool is_of_named_server(const Error& failure) {
   using enum ErrorKind;
   return (failure.kind == Retryable || failure.kind == Timeout || failure.kind == Forbidden ||
-          failure.detail<RememberedOtherwise>() != nullptr) &&
+          failure.detail<PinMismatch>() != nullptr) &&
          failure.detail<render::NamedElsewhere>() != nullptr && !is_of_machine(failure);
 }
 

@@ -35,7 +35,7 @@ struct BuiltIndex {
 /// Of a directory in one of a registry's layouts, such as a working copy. `before`: an earlier index. Errors:
 /// of DirectoryRegistry, of search::check_size, Cancelled; what is wrong with this machine
 /// (package::InstallationFault, LocalFault, Internal) or with the way to a package (Retryable, Forbidden,
-/// Timeout); RememberedOtherwise. Where one of the last two is so of what the package itself names, its
+/// Timeout); PinMismatch. Where one of the last two is so of what the package itself names, its
 /// remote bases and dependencies, its entry is the earlier one, or it is left out.
 Result<BuiltIndex> index_directory(const IndexDependencies& dependencies, const Path& directory,
                                    const std::vector<search::Entry>& before, const Context& context);

@@ -236,9 +236,9 @@ auto until_no_conflict(const Environment& environment, const Context& context, O
 }
 
 void add_recorded(const ReleaseState& state, const std::vector<PlannedAction>& actions, Value& all) {
-  const std::set<apimachinery::ObjectKey> in_vain = state.adopted_in_vain();
+  const std::set<apimachinery::ObjectKey> undeployed_adoptions = state.undeployed_adoptions();
   for (const PlannedAction& action : actions) {
-    if (!action.recorded.adopted || !in_vain.contains(action.key)) continue;
+    if (!action.recorded.adopted || !undeployed_adoptions.contains(action.key)) continue;
     if (const Value* before = recorded_before(state, action)) all.push_back(*before);
   }
 }

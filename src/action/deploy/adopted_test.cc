@@ -162,7 +162,7 @@ TEST_F(AdoptedTest, WhereverTheProcessDiesUndoingLeavesItAsItWas) {
                                  dies == Dies::Adopting ? "adopting" : "undoing", point));
         testing::FakeCluster fresh;
         const Environment here{fresh,
-                               untiring,
+                               no_expiry,
                                random,
                                events,
                                "tester",

@@ -126,16 +126,16 @@ void ContainerView::add(const apply::Owner& id, const kube::ResourceInfo& resour
 }
 
 // As far up as owners go: a Pod by its ReplicaSet's Deployment, an EndpointSlice by its Service.
-bool ContainerView::is_tied(const std::string& uid, const Going& going, int depth) const {
-  if (going.uids.contains(uid)) return true;
-  if (going.freed.contains(uid)) return false;
+bool ContainerView::is_tied(const std::string& uid, const DeletionSet& deletions, int depth) const {
+  if (deletions.uids.contains(uid)) return true;
+  if (deletions.freed.contains(uid)) return false;
   if (absent_.contains(uid) || unread_.contains(uid)) return true;
   const auto found = items_.find(uid);
   if (found == items_.end() || depth > kLongestChain) return false;
   // The garbage collector takes what has lost all its owners. One that isn't known here stays.
   const std::vector<Owner>& owners = found->second.owners;
   return found->second.record || (!owners.empty() && std::ranges::all_of(owners, [&](const Owner& owner) {
-           return going.kinds.contains(owner.kind) || is_tied(owner.uid, going, depth + 1);
+           return deletions.kinds.contains(owner.kind) || is_tied(owner.uid, deletions, depth + 1);
          }));
 }
 
@@ -145,11 +145,11 @@ bool ContainerView::is_garbage(const Item& item) const {
   });
 }
 
-Contents ContainerView::judge(const Going& going) const {
+Contents ContainerView::judge(const DeletionSet& deletions) const {
   Contents result;
   for (const auto& [uid, item] : items_) {
-    const bool kept = item.is_kept() && !going.uids.contains(uid);
-    if (!kept && is_tied(uid, going, 0)) {
+    const bool kept = item.is_kept() && !deletions.uids.contains(uid);
+    if (!kept && is_tied(uid, deletions, 0)) {
       result.tied.insert(uid);
       result.namespaces.insert(item.ns);
     } else if (item.terminating) {
@@ -162,7 +162,7 @@ Contents ContainerView::judge(const Going& going) const {
     }
   }
   for (const Unreadable& each : unreadable_) {
-    if (!going.api_services.contains(each.api_service)) result.unreadable.push_back(each.words);
+    if (!deletions.api_services.contains(each.api_service)) result.unreadable.push_back(each.words);
   }
   std::ranges::sort(result.staying);
   std::ranges::sort(result.unreadable);
@@ -171,14 +171,14 @@ Contents ContainerView::judge(const Going& going) const {
 }
 
 // Of one of kept_and_owned_.
-bool ContainerView::would_be_lost(const std::string& uid, const Going& going) const {
-  return !items_.at(uid).terminating && !going.uids.contains(uid) && is_tied(uid, going, 0);
+bool ContainerView::would_be_lost(const std::string& uid, const DeletionSet& deletions) const {
+  return !items_.at(uid).terminating && !deletions.uids.contains(uid) && is_tied(uid, deletions, 0);
 }
 
-std::map<std::string, std::string> ContainerView::owners_of_kept(const Going& going) const {
+std::map<std::string, std::string> ContainerView::owners_of_kept(const DeletionSet& deletions) const {
   std::map<std::string, std::string> result;
   for (const std::string& uid : kept_and_owned_) {
-    if (!would_be_lost(uid, going)) continue;
+    if (!would_be_lost(uid, deletions)) continue;
     const Item& item = items_.at(uid);
     note_ancestors(item, fmt::format("{}, which {}", item.display, item.stays), result, 0);
   }
@@ -195,24 +195,25 @@ void ContainerView::note_ancestors(const Item& item, const std::string& words,
   }
 }
 
-std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owners(const Going& going) const {
+std::map<std::string, std::vector<std::string>> ContainerView::claims_with_owners(
+    const DeletionSet& deletions) const {
   std::map<std::string, std::vector<std::string>> result;
   for (const auto& [uid, item] : items_) {
-    const bool goes_by_itself = item.terminating || going.uids.contains(uid);
-    if (!item.claim || goes_by_itself || item.is_kept() || !is_tied(uid, going, 0)) continue;
+    const bool goes_by_itself = item.terminating || deletions.uids.contains(uid);
+    if (!item.claim || goes_by_itself || item.is_kept() || !is_tied(uid, deletions, 0)) continue;
     for (const Owner& owner : item.owners)
-      if (going.uids.contains(owner.uid)) result[owner.uid].push_back(item.display);
+      if (deletions.uids.contains(owner.uid)) result[owner.uid].push_back(item.display);
   }
   return result;
 }
 
-std::string ContainerView::unread_owner(const Item& item, const Going& going, int depth) const {
+std::string ContainerView::unread_owner(const Item& item, const DeletionSet& deletions, int depth) const {
   for (const Owner& owner : item.owners) {
     const auto unread = unread_.find(owner.uid);
-    if (unread != unread_.end() && !going.uids.contains(owner.uid)) return unread->second;
+    if (unread != unread_.end() && !deletions.uids.contains(owner.uid)) return unread->second;
     const auto known = items_.find(owner.uid);
     if (known == items_.end() || depth >= kLongestChain) continue;
-    if (std::string words = unread_owner(known->second, going, depth + 1); !words.empty()) return words;
+    if (std::string words = unread_owner(known->second, deletions, depth + 1); !words.empty()) return words;
   }
   return {};
 }
@@ -225,22 +226,22 @@ bool ContainerView::is_below(const Item& item, const GroupKind& kind, int depth)
   });
 }
 
-std::string ContainerView::kept_below(const GroupKind& kind, const Going& going) const {
+std::string ContainerView::kept_below(const GroupKind& kind, const DeletionSet& deletions) const {
   for (const std::string& uid : kept_and_owned_) {
     const Item& item = items_.at(uid);
-    if (would_be_lost(uid, going) && is_below(item, kind, 0))
+    if (would_be_lost(uid, deletions) && is_below(item, kind, 0))
       return fmt::format("{}, which {}", item.display, item.stays);
   }
   return {};
 }
 
-std::string ContainerView::kept_by_unread_owners(const Going& going,
+std::string ContainerView::kept_by_unread_owners(const DeletionSet& deletions,
                                                  const std::set<std::string>& namespaces) const {
   for (const std::string& uid : kept_and_owned_) {
     const Item& item = items_.at(uid);
     const bool asked = namespaces.contains("") || namespaces.contains(item.ns);
-    if (!asked || !would_be_lost(uid, going)) continue;
-    if (const std::string owner = unread_owner(item, going, 0); !owner.empty())
+    if (!asked || !would_be_lost(uid, deletions)) continue;
+    if (const std::string owner = unread_owner(item, deletions, 0); !owner.empty())
       return fmt::format("{}, which {} and has as its owner {}", item.display, item.stays, owner);
   }
   return {};

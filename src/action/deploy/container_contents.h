@@ -27,8 +27,8 @@ struct Contents {
   std::set<std::string> namespaces;     ///< of what is foreign or tied
 };
 
-/// Objects that go anyway.
-struct Going {
+/// Objects that are deleted in any case.
+struct DeletionSet {
   std::set<std::string> uids;
   std::set<std::string> api_services;            ///< names; what only these serve is nobody's loss
   std::set<std::string> freed = {};              ///< uids of what has lost all its owners by then
@@ -56,18 +56,19 @@ class ContainerView {
 
   /// Neither foreign nor tied: what each namespace has by itself, the release's record, what is being
   /// deleted, and what the garbage collector is about to delete because all its owners are gone.
-  Contents judge(const Going& going) const;
+  Contents judge(const DeletionSet& deletions) const;
   /// By the uid of an owner, direct or not: what stays, in words, and would lose its last owner, so that the
   /// garbage collector would take it.
-  std::map<std::string, std::string> owners_of_kept(const Going& going) const;
+  std::map<std::string, std::string> owners_of_kept(const DeletionSet& deletions) const;
   /// An object that stays and would lose its last owner in the same way, and that an object of this kind
   /// owns, directly or not; in words. Empty: there is none.
-  std::string kept_below(const apimachinery::GroupKind& kind, const Going& going) const;
+  std::string kept_below(const apimachinery::GroupKind& kind, const DeletionSet& deletions) const;
   /// An object in one of these namespaces ("" among them: in any) that stays and may lose its last owner in
   /// the same way, through an owner that couldn't be read; in words, with that owner. Empty: there is none.
-  std::string kept_by_unread_owners(const Going& going, const std::set<std::string>& namespaces = {""}) const;
+  std::string kept_by_unread_owners(const DeletionSet& deletions,
+                                    const std::set<std::string>& namespaces = {""}) const;
   /// By the uid of an owner that goes: the claims that the garbage collector takes along with it.
-  std::map<std::string, std::vector<std::string>> claims_with_owners(const Going& going) const;
+  std::map<std::string, std::vector<std::string>> claims_with_owners(const DeletionSet& deletions) const;
 
  private:
   struct Owner {
@@ -98,9 +99,9 @@ class ContainerView {
   };
 
   void add(const apply::Owner& id, const kube::ResourceInfo& resource, const encoding::Value& object);
-  bool would_be_lost(const std::string& uid, const Going& going) const;
+  bool would_be_lost(const std::string& uid, const DeletionSet& deletions) const;
   bool is_below(const Item& item, const apimachinery::GroupKind& kind, int depth) const;
-  bool is_tied(const std::string& uid, const Going& going, int depth) const;
+  bool is_tied(const std::string& uid, const DeletionSet& deletions, int depth) const;
   bool is_garbage(const Item& item) const;
   Status add_owners_of_kept(const Environment& environment, const apply::Owner& id, const std::string& ns,
                             const Context& context);
@@ -112,7 +113,7 @@ class ContainerView {
                      const kube::ResourceInfo& resource, const std::vector<Missing>& owners,
                      const std::string& ns, const Context& context);
   void note_unread(const Owner& owner, const std::string& why);
-  std::string unread_owner(const Item& item, const Going& going, int depth) const;
+  std::string unread_owner(const Item& item, const DeletionSet& deletions, int depth) const;
   void note_ancestors(const Item& item, const std::string& words, std::map<std::string, std::string>& result,
                       int depth) const;
 

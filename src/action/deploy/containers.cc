@@ -124,10 +124,10 @@ std::string Containers::known_to_stay(const PlannedAction& container, const Grou
     const bool inside = holds(container.key, defined, each) && !(replaced && is_crd && each.rewritten);
     // The garbage collector takes what has lost all its owners.
     const bool owned = each.key != container.key && !each.owners.empty() &&
-                       !going_.freed.contains(each.uid) &&
+                       !deletions_.freed.contains(each.uid) &&
                        std::ranges::find(each.owners, container.uid) != each.owners.end() &&
                        std::ranges::all_of(each.owners, [&](const std::string& uid) {
-                         return uid == container.uid || going_.uids.contains(uid);
+                         return uid == container.uid || deletions_.uids.contains(uid);
                        });
     if (inside)
       names.push_back(fmt::format("{}, which {}", each.key.display(), each.why));
@@ -159,7 +159,7 @@ std::string Containers::bound_to_what_stays(const PlannedAction& action, const L
   const Value& volume = there->second.value;
   const std::string_view claim = volume.string_at({"spec", "claimRef", "uid"});
   if (volume.string_at({"status", "phase"}) != "Bound" || claim.empty() ||
-      going_.uids.contains(std::string(claim)))
+      deletions_.uids.contains(std::string(claim)))
     return {};
   return fmt::format("PersistentVolumeClaim {}/{}, which stays, is bound to it",
                      volume.string_at({"spec", "claimRef", "namespace"}),
@@ -173,21 +173,21 @@ std::string Containers::owning_what_stays(const Contents& contents) const {
   std::vector<std::string> names;
   for (const Staying& each : staying_) {
     const auto goes = [&](const std::string& uid) {
-      return taken.contains(uid) || going_.uids.contains(uid);
+      return taken.contains(uid) || deletions_.uids.contains(uid);
     };
     const bool by_it =
         std::ranges::any_of(each.owners, [&](const std::string& uid) { return taken.contains(uid); });
-    if (by_it && !going_.freed.contains(each.uid) && std::ranges::all_of(each.owners, goes))
+    if (by_it && !deletions_.freed.contains(each.uid) && std::ranges::all_of(each.owners, goes))
       names.push_back(fmt::format("{}, which {} and has its owner there", each.key.display(), each.why));
   }
   return would_go(std::move(names));
 }
 
 void Containers::let_go(PlannedAction& action, const Contents& contents) {
-  going_.uids.insert(contents.tied.begin(), contents.tied.end());
+  deletions_.uids.insert(contents.tied.begin(), contents.tied.end());
   std::vector<std::string> names;
   for (const Contents::Foreign& each : contents.foreign) {
-    going_.uids.insert(each.uid);
+    deletions_.uids.insert(each.uid);
     names.push_back(each.display);
   }
   for (const std::string& each : contents.unreadable) names.push_back(each);
@@ -218,11 +218,11 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   // An object that turns out to stay may keep the next container.
   for (bool again = true; again;) {
     again = false;
-    going_ = {.uids = {}, .api_services = {}, .freed = freed_};
+    deletions_ = {.uids = {}, .api_services = {}, .freed = freed_};
     for (const PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete || removal.uid.empty()) continue;
-      going_.uids.insert(removal.uid);
-      if (removal.key.group_kind == kApiServiceKind) going_.api_services.insert(removal.key.name);
+      deletions_.uids.insert(removal.uid);
+      if (removal.key.group_kind == kApiServiceKind) deletions_.api_services.insert(removal.key.name);
     }
     for (PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete) continue;
@@ -241,11 +241,11 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
     if (again) continue;
     MIST_TRY(again, settle_owners(environment, removals, live, data, context));
     if (again) continue;
-    MIST_TRY(const Going all, going_with_crds(environment, removals, views, context));
+    MIST_TRY(const DeletionSet all, deletions_with_crds(environment, removals, views, context));
     for (PlannedAction& removal : removals) {
       if (removal.kind != ActionKind::Delete || !is_looked_into(removal.key)) continue;
       MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
-      const Contents contents = view->judge(going_);
+      const Contents contents = view->judge(deletions_);
       std::string why = kept_by(removal.key, contents);
       if (why.empty()) why = owning_what_stays(contents);
       if (why.empty() && removal.key.group_kind == apimachinery::kCustomResourceDefinition) {
@@ -262,19 +262,20 @@ Status Containers::settle(const Environment& environment, std::vector<PlannedAct
   for (PlannedAction& removal : removals) {
     if (removal.kind != ActionKind::Delete || !is_looked_into(removal.key)) continue;
     MIST_TRY(const ContainerView* view, view_of(environment, removal.key, views, context));
-    let_go(removal, view->judge(going_));
+    let_go(removal, view->judge(deletions_));
   }
-  tell_claims_that_go(removals, ActionKind::Delete, going_, data);
+  tell_claims_that_go(removals, ActionKind::Delete, deletions_, data);
   return {};
 }
 
 // A StatefulSet may own its claims (persistentVolumeClaimRetentionPolicy), as a package may have it: they go
 // with it, whatever --delete-pvcs says. Of the actions of this kind.
-void Containers::tell_claims_that_go(std::vector<PlannedAction>& actions, ActionKind kind, const Going& going,
-                                     const Data& data) {
+void Containers::tell_claims_that_go(std::vector<PlannedAction>& actions, ActionKind kind,
+                                     const DeletionSet& deletions, const Data& data) {
   std::map<std::string, std::set<std::string>> claims;
   for (const auto& [ns, view] : data)
-    for (auto& [uid, names] : view.claims_with_owners(going)) claims[uid].insert(names.begin(), names.end());
+    for (auto& [uid, names] : view.claims_with_owners(deletions))
+      claims[uid].insert(names.begin(), names.end());
   for (PlannedAction& action : actions) {
     const auto with_it = claims.find(action.uid);
     if (action.kind != kind || is_looked_into(action.key) || with_it == claims.end()) continue;
@@ -298,7 +299,7 @@ Result<const ContainerView*> Containers::data_of(const Environment& environment,
 // The garbage collector deletes an object with its last owner. Why `action`'s object has to stay as the last
 // owner of a claim, Secret or ConfigMap that stays; empty: it isn't one.
 Result<std::string> Containers::owning_what_is_kept(const Environment& environment,
-                                                    const PlannedAction& action, const Going& going,
+                                                    const PlannedAction& action, const DeletionSet& deletions,
                                                     Data& data, const Context& context) const {
   if (action.uid.empty()) return std::string();
   // Objects without a namespace may own some of any. A cluster's own kinds do so only by hand, and of all
@@ -311,22 +312,22 @@ Result<std::string> Containers::owning_what_is_kept(const Environment& environme
   }
   for (const std::string& ns : namespaces) {
     MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
-    const std::map<std::string, std::string> kept = view->owners_of_kept(going);
+    const std::map<std::string, std::string> kept = view->owners_of_kept(deletions);
     if (const auto by_it = kept.find(action.uid); by_it != kept.end())
       return would_go({by_it->second}) + " and has it as its owner";
     // Operators make chains of owners below objects of their own kinds.
     if (!custom) continue;
-    if (const std::string unread = view->kept_by_unread_owners(going); !unread.empty())
+    if (const std::string unread = view->kept_by_unread_owners(deletions); !unread.empty())
       return "with it may go " + unread;
   }
   return std::string();
 }
 
 // The removals, with all the objects of the CRDs among them.
-Result<Going> Containers::going_with_crds(const Environment& environment,
-                                          const std::vector<PlannedAction>& removals, Views& views,
-                                          const Context& context) const {
-  Going all = going_;
+Result<DeletionSet> Containers::deletions_with_crds(const Environment& environment,
+                                                    const std::vector<PlannedAction>& removals, Views& views,
+                                                    const Context& context) const {
+  DeletionSet all = deletions_;
   for (const PlannedAction& removal : removals) {
     if (removal.kind != ActionKind::Delete ||
         removal.key.group_kind != apimachinery::kCustomResourceDefinition)
@@ -340,8 +341,8 @@ Result<Going> Containers::going_with_crds(const Environment& environment,
 // Why a CRD has to stay: an object of its kind, whoever made it, is the last owner of data that stays.
 // Empty: none is.
 Result<std::string> Containers::owning_kept_data(const Environment& environment, const ContainerView& crd,
-                                                 const Contents& contents, const Going& going, Data& data,
-                                                 const Context& context) const {
+                                                 const Contents& contents, const DeletionSet& deletions,
+                                                 Data& data, const Context& context) const {
   if (contents.foreign.empty() && contents.tied.empty() && contents.unreadable.empty()) return std::string();
   std::set<std::string> namespaces = contents.namespaces;
   namespaces.insert(namespaces_.begin(), namespaces_.end());
@@ -351,9 +352,9 @@ Result<std::string> Containers::owning_kept_data(const Environment& environment,
       contents.unreadable.empty() ? contents.namespaces : std::set<std::string>{kEverywhere};
   for (const std::string& ns : namespaces) {
     MIST_TRY(const ContainerView* view, data_of(environment, ns, data, context));
-    if (const std::string kept = view->kept_below(crd.defined(), going); !kept.empty())
+    if (const std::string kept = view->kept_below(crd.defined(), deletions); !kept.empty())
       return would_go({kept}) + " and has its owner there";
-    if (const std::string unread = view->kept_by_unread_owners(going, of_unread); !unread.empty())
+    if (const std::string unread = view->kept_by_unread_owners(deletions, of_unread); !unread.empty())
       return "with it may go " + unread;
   }
   return std::string();
@@ -365,7 +366,7 @@ Result<bool> Containers::settle_owners(const Environment& environment, std::vect
   bool found = false;
   for (PlannedAction& removal : removals) {
     if (removal.kind != ActionKind::Delete) continue;
-    MIST_TRY(std::string why, owning_what_is_kept(environment, removal, going_, data, context));
+    MIST_TRY(std::string why, owning_what_is_kept(environment, removal, deletions_, data, context));
     if (why.empty()) continue;
     retain(removal, std::move(why), live);
     found = true;
@@ -379,7 +380,7 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
   Views views;
   Data data;
   std::set<std::string> replaced;  // uids
-  going_.freed.clear();            // what is replaced may go before they are written
+  deletions_.freed.clear();        // what is replaced may go before they are written
   for (PlannedAction& write : plan.writes) {
     if (write.kind != ActionKind::Replace || plan.is_hook(write)) continue;
     // The dependents of the old one stay without an owner until the new one takes them over.
@@ -388,32 +389,32 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     if (!is_looked_into(write.key)) {
       why = known_to_stay(write, {}, true);
       if (why.empty()) why = bound_to_what_stays(write, live);
-      Going going = going_;
-      going.uids.insert(replaced.begin(), replaced.end());
-      going.uids.insert(write.uid);
+      DeletionSet deletions = deletions_;
+      deletions.uids.insert(replaced.begin(), replaced.end());
+      deletions.uids.insert(write.uid);
       if (why.empty()) {
-        MIST_TRY(why, owning_what_is_kept(environment, write, going, data, context));
+        MIST_TRY(why, owning_what_is_kept(environment, write, deletions, data, context));
       }
       if (why.empty()) replaced.insert(write.uid);
     } else {
       MIST_TRY(const ContainerView* view, view_of(environment, write.key, views, context));
-      Going going = going_;
+      DeletionSet deletions = deletions_;
       for (const PlannedAction& other : plan.writes) {
         if (other.key.group_kind == view->defined() && !is_kept(live, other.key)) {
-          if (const std::string uid = uid_of(live, other.key); !uid.empty()) going.uids.insert(uid);
+          if (const std::string uid = uid_of(live, other.key); !uid.empty()) deletions.uids.insert(uid);
         }
       }
-      const Contents contents = view->judge(going);
+      const Contents contents = view->judge(deletions);
       why = known_to_stay(write, view->defined(), true);
       if (why.empty()) why = kept_by(write.key, contents);
       if (why.empty()) why = owning_what_stays(contents);
       if (why.empty() && write.key.group_kind == apimachinery::kCustomResourceDefinition) {
-        Going all = going;
+        DeletionSet all = deletions;
         all.kinds.insert(view->defined());
         MIST_TRY(why, owning_kept_data(environment, *view, contents, all, data, context));
       }
       if (why.empty()) {
-        going_.uids.merge(going.uids);
+        deletions_.uids.merge(deletions.uids);
         let_go(write, contents);
       }
     }
@@ -423,9 +424,9 @@ Status Containers::settle_replacements(const Environment& environment, apply::Pl
     write.reason += fmt::format(", and it is not replaced: {}", why);
     write.refusal.hint = "remove what would go from it first, or leave it as it is";
   }
-  Going going = going_;
-  going.uids.merge(replaced);
-  tell_claims_that_go(plan.writes, ActionKind::Replace, going, data);
+  DeletionSet deletions = deletions_;
+  deletions.uids.merge(replaced);
+  tell_claims_that_go(plan.writes, ActionKind::Replace, deletions, data);
   return {};
 }
 
@@ -466,7 +467,7 @@ Result<std::string> Containers::last_check(const Environment& environment, const
   if (!is_looked_into(key)) return std::string();
   Views views;
   MIST_TRY(const ContainerView* view, view_of(environment, key, views, context));
-  Contents contents = view->judge(going_);
+  Contents contents = view->judge(deletions_);
   if (!contents.staying.empty()) return "since the plan, " + would_go(contents.staying);
   // The listed objects and all that belongs to them may go; so may everything that couldn't be read.
   if (!contents.foreign.empty() && !unread_.contains(key))
@@ -478,13 +479,14 @@ Result<std::string> Containers::last_check(const Environment& environment, const
 
 Result<std::string> Containers::data_lost_with(const Environment& environment, const ObjectKey& key,
                                                const std::string& uid, const Context& context) const {
-  const Going going{.uids = {uid}, .api_services = {}};
+  const DeletionSet deletions{.uids = {uid}, .api_services = {}};
   Data data;
-  MIST_TRY(std::string why, owning_what_is_kept(environment, {.key = key, .uid = uid}, going, data, context));
+  MIST_TRY(std::string why,
+           owning_what_is_kept(environment, {.key = key, .uid = uid}, deletions, data, context));
   if (!why.empty()) return why;
   std::vector<std::string> claims;
   for (const auto& [ns, view] : data)
-    for (auto& [owner, names] : view.claims_with_owners(going))
+    for (auto& [owner, names] : view.claims_with_owners(deletions))
       claims.insert(claims.end(), names.begin(), names.end());
   return would_go(std::move(claims));
 }

@@ -51,7 +51,7 @@ class Containers {
                                      const std::string& uid, const Context& context) const;
 
   /// Objects that a run itself makes, and deletes later.
-  void will_go(const std::set<std::string>& uids) { going_.uids.insert(uids.begin(), uids.end()); }
+  void add_deletions(const std::set<std::string>& uids) { deletions_.uids.insert(uids.begin(), uids.end()); }
 
   /// A sentence for each container that goes although it holds what isn't the release's: what goes with it.
   std::vector<std::string> warnings(const std::vector<apply::PlannedAction>& actions) const;
@@ -85,17 +85,18 @@ class Containers {
   std::string bound_to_what_stays(const apply::PlannedAction& action, const apply::LiveState& live) const;
   bool allowed(const apimachinery::ObjectKey& container) const;
   Result<std::string> owning_what_is_kept(const Environment& environment, const apply::PlannedAction& action,
-                                          const Going& going, Data& data, const Context& context) const;
-  Result<Going> going_with_crds(const Environment& environment,
-                                const std::vector<apply::PlannedAction>& removals, Views& views,
-                                const Context& context) const;
+                                          const DeletionSet& deletions, Data& data,
+                                          const Context& context) const;
+  Result<DeletionSet> deletions_with_crds(const Environment& environment,
+                                          const std::vector<apply::PlannedAction>& removals, Views& views,
+                                          const Context& context) const;
   Result<std::string> owning_kept_data(const Environment& environment, const ContainerView& crd,
-                                       const Contents& contents, const Going& going, Data& data,
+                                       const Contents& contents, const DeletionSet& deletions, Data& data,
                                        const Context& context) const;
   Result<const ContainerView*> data_of(const Environment& environment, const std::string& ns, Data& data,
                                        const Context& context) const;
   void tell_claims_that_go(std::vector<apply::PlannedAction>& actions, apply::ActionKind kind,
-                           const Going& going, const Data& data);
+                           const DeletionSet& deletions, const Data& data);
   Result<bool> settle_owners(const Environment& environment, std::vector<apply::PlannedAction>& removals,
                              const apply::LiveState& live, Data& data, const Context& context);
   Status settle_replacements(const Environment& environment, apply::Plan& plan, const apply::LiveState& live,
@@ -106,8 +107,8 @@ class Containers {
   apply::PruneRules rules_;
   RecordFate record_ = RecordFate::Stays;
   std::vector<Staying> staying_;
-  std::set<std::string> freed_;  // Going::freed of the removals, which come after all writes
-  Going going_;
+  std::set<std::string> freed_;  // DeletionSet::freed of the removals, which come after all writes
+  DeletionSet deletions_;
   std::set<std::string> namespaces_;  // of what goes, and the release's own
   std::map<apimachinery::ObjectKey, std::vector<std::string>> foreign_;
   std::set<apimachinery::ObjectKey> unread_;  // CRDs whose objects, none of them read, were let go

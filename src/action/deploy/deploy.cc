@@ -10,7 +10,7 @@
 #include "action/deploy/late_writes.h"
 #include "action/deploy/prepare.h"
 #include "action/deploy/server_dry_run.h"
-#include "action/kept_by.h"
+#include "action/managing_release.h"
 #include "action/recover/recover.h"
 #include "action/recover/rollback.h"
 #include "apply/plan/left_as_is.h"
@@ -117,7 +117,7 @@ Try carry_out(const Environment& environment, Result<PreparedDeploy> seen, const
   if (Status drawn = accept_drawn(environment, *seen); !drawn) return {std::move(drawn).error()};
   if (Status fits = check_prepared(environment, *seen, context); !fits) return {std::move(fits).error()};
   if (!(intent.may_change_nothing && seen->nothing_new))
-    warn_of_keeper(environment, seen->state, KeptChange::Deploy, context);
+    warn_of_managing_release(environment, seen->state, ManagedChange::Deploy, context);
   if (options.dry_run == DryRun::No) {
     if (Status kept = outdate_late_writes(environment, *seen, context); !kept)
       return {std::move(kept).error()};
@@ -131,7 +131,7 @@ Try carry_out(const Environment& environment, Result<PreparedDeploy> seen, const
         return {with_line(seen->rendered, std::move(ready).error())};
     }
     if (options.dry_run == DryRun::No) {
-      if (Status named = record_keeper(environment, seen->state, context); !named)
+      if (Status named = record_managing_release(environment, seen->state, context); !named)
         return {std::move(named).error()};
     }
     const int deployed = seen->state.deployed->number;

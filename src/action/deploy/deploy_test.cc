@@ -111,13 +111,13 @@ TEST_F(DeployTest, AnUpgradeToTheSameValuesFromAFileWritesNothing) {
   EXPECT_TRUE(other->changed);
 }
 
-TEST_F(DeployTest, TheRecordNamesAKeeperAsTheObjectThatItIs) {
-  Environment keeper = environment();
-  keeper.keeper = "shop/web";
+TEST_F(DeployTest, TheRecordNamesAManagingReleaseAsTheObjectThatItIs) {
+  Environment managed = environment();
+  managed.managing_release = "shop/web";
   for (const std::string uid : {"first", "second"}) {
-    keeper.keeper_uid = uid;
+    managed.managing_release_uid = uid;
     const Intent same = upgrade_or_install_intent(rendering(std::string(testing::kTwoConfigMaps)));
-    const auto report = deploy(keeper, id, same, {}, Context());
+    const auto report = deploy(managed, id, same, {}, Context());
     ASSERT_TRUE(report.ok()) << report.error().to_line();
     EXPECT_EQ(now().anchor->head.kept_by_uid, uid);
   }
@@ -126,14 +126,14 @@ TEST_F(DeployTest, TheRecordNamesAKeeperAsTheObjectThatItIs) {
   EXPECT_EQ(now().anchor->head.kept_by_uid, "second");
 }
 
-TEST_F(DeployTest, AReleaseThatAKeeperTakesOverAsItIsNamesItInItsRecord) {
+TEST_F(DeployTest, AReleaseThatAnotherManagesFromNowOnAsItIsNamesItInItsRecord) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
-  Environment keeper = environment();
-  keeper.keeper = "shop/web";
+  Environment managed = environment();
+  managed.managing_release = "shop/web";
   for (const std::size_t writes : {1u, 0u}) {
     cluster.clear_calls();
     const auto report =
-        deploy(keeper, id, upgrade_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
+        deploy(managed, id, upgrade_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
     ASSERT_TRUE(report.ok()) << report.error().to_line();
     EXPECT_FALSE(report->changed);
     EXPECT_EQ(cluster.writes(), writes);
@@ -608,7 +608,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
   for (std::size_t point = 1; point < 60; ++point) {
     FakeCluster fresh;
     const auto before = fresh.objects();
-    Environment dying{fresh, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+    Environment dying{fresh, no_expiry, random, events, "dying", std::chrono::milliseconds(200)};
     std::atomic<bool> dead{false};
     fresh.set_before([&](const FakeCall& call) -> std::optional<Error> {
       if (call.number >= point) dead = true;
@@ -624,7 +624,7 @@ TEST_F(DeployTest, NothingIsLostWhereverTheProcessDies) {
       return;
     }
     Environment next{
-        fresh, untiring, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+        fresh, no_expiry, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
     const auto report =
         deploy(next, id, install_intent(rendering(std::string(testing::kTwoConfigMaps))), {}, Context());
     if (!report.ok()) {

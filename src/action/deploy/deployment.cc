@@ -117,7 +117,7 @@ Status Deployment::run(const Context& context) {
   if (execution.ok()) note_failed_jobs();
   if (execution.failure) return stop(*std::move(execution.failure));
   note_left(execution);
-  if (came_to_nothing(execution) && delete_own_revision().ok()) {
+  if (restored_nothing(execution) && delete_own_revision().ok()) {
     changed_nothing_ = true;
     return lock_->finish(as_it_was(prepared_.state));
   }
@@ -132,9 +132,9 @@ release::Head Deployment::head(RevisionStatus status) const {
   result.deployed = deployed_before();
   if (status == RevisionStatus::Deployed) result.deployed = revision_.number;
   result.status = status;
-  if (!environment_.keeper.empty()) {
-    result.kept_by = environment_.keeper;
-    result.kept_by_uid = environment_.keeper_uid;
+  if (!environment_.managing_release.empty()) {
+    result.kept_by = environment_.managing_release;
+    result.kept_by_uid = environment_.managing_release_uid;
   }
   return result;
 }
@@ -328,7 +328,7 @@ void Deployment::note_left(const apply::Execution& execution) {
 
 // The deployed revision was applied once more, and the server refused all that was to be changed back. An
 // operator that tries that again and again would push the other revisions out of the history.
-bool Deployment::came_to_nothing(const apply::Execution& execution) const {
+bool Deployment::restored_nothing(const apply::Execution& execution) const {
   const ReleaseState& state = prepared_.state;
   if (!prepared_.leaves_refused || !state.deployed || prepared_.rendered.restores != state.deployed->number ||
       !state.unfinished.empty() || state.anchor->head.status != RevisionStatus::Deployed ||
@@ -375,9 +375,10 @@ Status Deployment::give_back(apply::Execution& execution) {
 // An object leaves the release as it was before, if the revisions that adopted it are undone, were never
 // deployed, or are gone back over. No words: it is none of those.
 Result<GivenBack> Deployment::return_adopted(const apply::PlannedAction& action,
-                                             const std::set<apply::ObjectKey>& in_vain) {
+                                             const std::set<apply::ObjectKey>& undeployed_adoptions) {
   if (!action.recorded.adopted || is_return(action)) return GivenBack{};
-  if (!prepared_.options.allowed.keep_adopted && !in_vain.contains(action.key)) return GivenBack{};
+  if (!prepared_.options.allowed.keep_adopted && !undeployed_adoptions.contains(action.key))
+    return GivenBack{};
   const auto since = prepared_.rendered.adopted_since.find(action.key);
   if (since == prepared_.rendered.adopted_since.end())
     return give_adopted_back(environment_, prepared_.state, action, lock_->context());
@@ -493,7 +494,7 @@ void Deployment::prune(apply::Execution& execution) {
   // Created under one API group, an object may turn out to be what was to go under another.
   const std::set<std::string> written(execution.uids.begin(), execution.uids.end());
   const auto earlier = recorded();
-  const std::set<apply::ObjectKey> in_vain = prepared_.adopted_in_vain();
+  const std::set<apply::ObjectKey> undeployed_adoptions = prepared_.undeployed_adoptions();
   std::vector<apply::Removal> removals;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < prepared_.plan.removals.size(); ++i) {
@@ -504,7 +505,7 @@ void Deployment::prune(apply::Execution& execution) {
       continue;
     }
     if (action.kind != apply::ActionKind::Delete) {
-      auto given = return_adopted(action, in_vain);
+      auto given = return_adopted(action, undeployed_adoptions);
       if (!given.ok()) {
         execution.failure = std::move(given).error();
         return;

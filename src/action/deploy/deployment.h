@@ -61,7 +61,7 @@ class Deployment {
   void note_left(const apply::Execution& execution);
   Status give_back(apply::Execution& execution);
   Result<GivenBack> return_adopted(const apply::PlannedAction& action,
-                                   const std::set<apply::ObjectKey>& in_vain);
+                                   const std::set<apply::ObjectKey>& undeployed_adoptions);
   apply::RemovalReport remove(const std::vector<apply::Removal>& removals);
   void keep_what_is_not_gone(const std::vector<apply::Removal>& removals, apply::RemovalReport& report);
   void note_stayed(const std::vector<apply::Removal>& removals, const apply::RemovalReport& report);
@@ -69,7 +69,7 @@ class Deployment {
   Status keep_what_is_used(const apply::Execution& execution);
   void prune(apply::Execution& execution);
   std::map<apimachinery::ObjectKey, const apimachinery::Object*> recorded() const;
-  bool came_to_nothing(const apply::Execution& execution) const;
+  bool restored_nothing(const apply::Execution& execution) const;
   Status delete_own_revision();
   Status finish(release::RevisionStatus status);
   void trim(const Context& context);

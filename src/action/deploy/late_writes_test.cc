@@ -49,7 +49,7 @@ class LateWritesTest : public testing::ReleaseFixture {
 
   Environment brief() {
     return {cluster,
-            untiring,
+            no_expiry,
             random,
             events,
             "tester",

@@ -288,7 +288,7 @@ Status make_plan(const Environment& environment, PreparedDeploy& prepared,
   rules.was_helms = apply::has_adopted(prepared.state.id, owned);
   rules.unreadable = prepared.unconverted;
   rules.recorded = recorded_objects(prepared.state);
-  rules.adopted_in_vain = prepared.adopted_in_vain();
+  rules.undeployed_adoptions = prepared.undeployed_adoptions();
   rules.hooks_never_run = prepared.state.hooks_never_run();
   rules.finished_jobs = finished_jobs_of(environment, prepared, desired, owned, context);
   MIST_TRY(prepared.plan, apply::make_plan(prepared.state.id, std::move(desired), owned, prepared.live,
@@ -444,8 +444,8 @@ Result<PreparedDeploy> prepare_until_scopes_agree(const Environment& environment
 
 }  // namespace
 
-std::set<apimachinery::ObjectKey> PreparedDeploy::adopted_in_vain() const {
-  std::set<apimachinery::ObjectKey> keys = state.adopted_in_vain();
+std::set<apimachinery::ObjectKey> PreparedDeploy::undeployed_adoptions() const {
+  std::set<apimachinery::ObjectKey> keys = state.undeployed_adoptions();
   for (const auto& [key, before] : rendered.adopted_since) keys.insert(key);
   return keys;
 }

@@ -41,8 +41,8 @@ struct PreparedDeploy {
   bool nothing_new = false;
 
   /// Objects that were there before the release, and stay although they aren't wanted:
-  /// ReleaseState::adopted_in_vain() and RenderedRelease::adopted_since.
-  std::set<apimachinery::ObjectKey> adopted_in_vain() const;
+  /// ReleaseState::undeployed_adoptions() and RenderedRelease::adopted_since.
+  std::set<apimachinery::ObjectKey> undeployed_adoptions() const;
   /// The tests that would be recorded are not those of the deployed revision.
   bool tests_differ() const;
 };

@@ -158,7 +158,7 @@ class RecordedObjects {
 };
 
 // One object on its way back.
-struct Return {
+struct ReturnedObject {
   std::size_t other = 0;  ///< its place in others_
   ObjectKey key;          ///< in our release
   InventoryItem item;     ///< of the release that it goes to
@@ -173,53 +173,53 @@ struct Return {
 };
 
 // Nobody agreed to losing what is in it, or what only it owns. Empty: nothing would be lost.
-Result<std::string> lost_with_replacement(const Environment& environment, const Return& going,
+Result<std::string> lost_with_replacement(const Environment& environment, const ReturnedObject& returned,
                                           kube::Propagation propagation, const Context& context) {
   const Containers containers({}, {}, RecordFate::Stays);
-  MIST_TRY(std::string held, containers.last_check(environment, going.item.key, context));
+  MIST_TRY(std::string held, containers.last_check(environment, returned.item.key, context));
   if (!held.empty() || propagation == kube::Propagation::Orphan) return held;
-  return containers.data_lost_with(environment, going.item.key, going.uid, context);
+  return containers.data_lost_with(environment, returned.item.key, returned.uid, context);
 }
 
 Result<kube::Propagation> way_back(const Environment& environment, const kube::ObjectRef& ref,
-                                   const Return& going, const Context& context) {
+                                   const ReturnedObject& returned, const Context& context) {
   MIST_TRY(const encoding::Value now, environment.client.get(ref, context));
   const encoding::Value* const selector = now.at_path({"spec", "selector"});
-  const encoding::Value* const wanted = going.object.at_path({"spec", "selector"});
+  const encoding::Value* const wanted = returned.object.at_path({"spec", "selector"});
   const bool same = selector == wanted || (selector != nullptr && wanted != nullptr && *selector == *wanted);
-  return apply::replacement_propagation(going.item.key.group_kind, !same);
+  return apply::replacement_propagation(returned.item.key.group_kind, !same);
 }
 
 // An object that it replaced while taking over can't be turned into the old one in place.
 Result<encoding::Value> replace_back(const Environment& environment, const kube::ObjectRef& ref,
-                                     const Return& going, const kube::ApplyOptions& options,
+                                     const ReturnedObject& returned, const kube::ApplyOptions& options,
                                      const Context& context) {
-  MIST_TRY(const kube::Propagation propagation, way_back(environment, ref, going, context));
-  MIST_TRY(const std::string held, lost_with_replacement(environment, going, propagation, context));
+  MIST_TRY(const kube::Propagation propagation, way_back(environment, ref, returned, context));
+  MIST_TRY(const std::string held, lost_with_replacement(environment, returned, propagation, context));
   if (!held.empty())
     return error(ErrorKind::Conflict, "{} can't be changed back in place, and it is not replaced: {}",
-                 going.item.key.display(), held)
+                 returned.item.key.display(), held)
         .with_hint("remove what would go with it, or change it back by hand");
-  const kube::Doomed replaced{
-      .uid = going.uid,
-      .resource_version = going.seen,
+  const kube::DeletionTarget replaced{
+      .uid = returned.uid,
+      .resource_version = returned.seen,
       .propagation = propagation,
-      .still_goes = [&](const encoding::Value& now) -> Status {
+      .recheck = [&](const encoding::Value& now) -> Status {
         const apply::LiveOwner owner = apply::live_owner_of(now);
-        if (owner.part_of == going.part_of) return {};
+        if (owner.part_of == returned.part_of) return {};
         if (owner.part_of.empty())
-          return error(ErrorKind::Conflict, "{} is not deleted", going.item.key.display())
+          return error(ErrorKind::Conflict, "{} is not deleted", returned.item.key.display())
               .with_because(std::string(apply::kUnmarked))
               .with_hint("change it back by hand, then run the command again");
-        return error(ErrorKind::Conflict, "{} now belongs to {}", going.item.key.display(),
+        return error(ErrorKind::Conflict, "{} now belongs to {}", returned.item.key.display(),
                      owner.release.empty() ? fmt::format("ApplySet {}", owner.part_of)
                                            : fmt::format("release {}", owner.release))
             .with_hint("run the command again to see what can be done");
       }};
   MIST_TRY_VOID(kube::delete_object(environment.client, ref, replaced, context));
-  MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, going.uid, going.timeout, context)
+  MIST_TRY_VOID(apply::wait_until_gone(environment.client, ref, returned.uid, returned.timeout, context)
                     .in("while waiting until the object that replaced it is gone"));
-  encoding::Value fresh = going.object;
+  encoding::Value fresh = returned.object;
   fresh["metadata"].erase("uid");
   fresh["metadata"].set("resourceVersion", "1");  // no object's: what appeared meanwhile isn't overwritten
   return environment.client.apply(ref, fresh, options, context);
@@ -228,11 +228,11 @@ Result<encoding::Value> replace_back(const Environment& environment, const kube:
 // At a version at which it is still ours: should this arrive late, what was written since is newer.
 // Controllers write all the time.
 Result<encoding::Value> apply_back(const Environment& environment, const kube::ObjectRef& ref,
-                                   const Return& going, const kube::ApplyOptions& options,
+                                   const ReturnedObject& returned, const kube::ApplyOptions& options,
                                    const Context& context) {
   constexpr int kTries = 20;
-  encoding::Value object = going.object;
-  std::string version = going.seen;
+  encoding::Value object = returned.object;
+  std::string version = returned.seen;
   for (int tries = 1;; ++tries) {
     if (!version.empty()) object["metadata"].set("resourceVersion", version);
     auto written = environment.client.apply(ref, object, options, context);
@@ -243,7 +243,7 @@ Result<encoding::Value> apply_back(const Environment& environment, const kube::O
     MIST_TRY(const encoding::Value now, environment.client.get(ref, context));
     const std::string owner = apply::live_owner_of(now).part_of;
     const bool of_others =
-        !owner.empty() && owner != going.part_of && owner != apply::live_owner_of(going.object).part_of;
+        !owner.empty() && owner != returned.part_of && owner != apply::live_owner_of(returned.object).part_of;
     if (of_others || now.string_at({"metadata", "resourceVersion"}) == version) return written;
     version = now.string_at({"metadata", "resourceVersion"});
     environment.clock.sleep(std::chrono::milliseconds(50), context.stop());
@@ -252,22 +252,22 @@ Result<encoding::Value> apply_back(const Environment& environment, const kube::O
 }
 
 // Its uid; nullopt: it is gone, or another object by now.
-Result<std::optional<std::string>> write_back(const Environment& environment, const Return& going,
+Result<std::optional<std::string>> write_back(const Environment& environment, const ReturnedObject& returned,
                                               const Context& context) {
   MIST_TRY(const std::optional<kube::ResourceInfo> resource,
-           apply::resource_of(environment.client, going.item, context));
+           apply::resource_of(environment.client, returned.item, context));
   if (!resource) return std::optional<std::string>();
-  const kube::ObjectRef ref{*resource, going.item.key.ns, going.item.key.name};
-  const kube::ApplyOptions options{.force = going.force_conflicts};
-  auto written = apply_back(environment, ref, going, options, context);
+  const kube::ObjectRef ref{*resource, returned.item.key.ns, returned.item.key.name};
+  const kube::ApplyOptions options{.force = returned.force_conflicts};
+  auto written = apply_back(environment, ref, returned, options, context);
   if (!written.ok() && kube::is_immutable(written.error())) {
-    if (!going.replace)
+    if (!returned.replace)
       return std::move(written).error().with_hint(
-          going.holds
+          returned.holds
               ? "it is not replaced, because what it holds would be lost: change it back by hand, then run "
                 "the command again"
               : "have it deleted and recreated, as its release has it, with --replace");
-    written = replace_back(environment, ref, going, options, context);
+    written = replace_back(environment, ref, returned, options, context);
   }
   if (written.ok()) return std::optional(std::string(written->string_at({"metadata", "uid"})));
   if (kube::is_absent(written.error()) || kube::is_other_object(written.error()))
@@ -431,7 +431,7 @@ void TakeOver::repair(const Environment& environment, const ReleaseId& id, const
   if (!state.ok() || !state->anchor) return;
   const std::size_t before = named_.size();
   note_named(*state, writes);
-  UntoldMove dropped{.from = id, .to = ours.id, .items = dropped_items(ours, writes, removals)};
+  UnfinishedMove dropped{.from = id, .to = ours.id, .items = dropped_items(ours, writes, removals)};
   if (auto named = still_named(environment, ours.id, dropped.items, *state, context); named.ok())
     dropped.items = *std::move(named);
   else
@@ -504,7 +504,7 @@ std::string TakeOver::also_named_by(const ObjectKey& key) const {
 Result<std::set<ObjectKey>> TakeOver::give_back(const Environment& environment, const ReleaseState& state,
                                                 const std::vector<PlannedAction>& removals,
                                                 GiveBackOptions options, const Context& context) {
-  std::vector<Return> work;
+  std::vector<ReturnedObject> work;
   for (std::size_t i = 0; i < others_.size(); ++i) {
     const Other& other = others_[i];
     if (is_uninstalling(other.state)) continue;
@@ -608,8 +608,8 @@ void TakeOver::let_go(const Environment& environment, const std::vector<PlannedA
 }
 
 Status TakeOver::tell(const Environment& environment, const ReleaseState& ours,
-                      const std::vector<UntoldMove>& moves, const Context& context) {
-  for (const UntoldMove& move : moves) {
+                      const std::vector<UnfinishedMove>& moves, const Context& context) {
+  for (const UnfinishedMove& move : moves) {
     const auto work = [&]() -> Status {
       MIST_TRY(std::optional<Other> other, lock(environment, move.from, ours, context));
       if (!other) return {};

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "action/deploy/untold_moves.h"
+#include "action/deploy/unfinished_moves.h"
 #include "action/environment.h"
 #include "apply/plan/plan.h"
 
@@ -67,15 +67,15 @@ class TakeOver {
   /// For a run that died before it let go: the records that `moves` come from forget their items. `ours` is
   /// where they went. Conflict when somebody is writing to one of those releases.
   static Status tell(const Environment& environment, const ReleaseState& ours,
-                     const std::vector<UntoldMove>& moves, const Context& context);
+                     const std::vector<UnfinishedMove>& moves, const Context& context);
 
  private:
   struct Other {
     ReleaseState state;
     std::unique_ptr<release::Store> store;  // the lock refers to it
     std::unique_ptr<release::ReleaseLock> lock;
-    bool repaired = false;  // nothing moves from or to it: should its lock run out, ours goes on
-    UntoldMove dropped;     // what its record names, and ours has no more
+    bool repaired = false;   // nothing moves from or to it: should its lock run out, ours goes on
+    UnfinishedMove dropped;  // what its record names, and ours has no more
   };
   static Result<std::optional<Other>> lock(const Environment& environment, const release::ReleaseId& id,
                                            const ReleaseState& ours, const Context& context);

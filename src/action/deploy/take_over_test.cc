@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "action/deploy/untold_moves.h"
+#include "action/deploy/unfinished_moves.h"
 #include "action/query/drift.h"
 #include "action/query/status.h"
 #include "action/recover/recover.h"
@@ -461,7 +461,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesTheObjectHasOneOwner) {
   for (std::size_t point = 1; point < 60; ++point) {
     FakeCluster fresh;
     const Environment here{
-        fresh, untiring, random, events, "tester", std::chrono::milliseconds(150), std::chrono::seconds(60)};
+        fresh, no_expiry, random, events, "tester", std::chrono::milliseconds(150), std::chrono::seconds(60)};
     ASSERT_TRUE(deploy(here, theirs, install_intent(rendering(kTheirs)), {}, Context()).ok());
     const std::size_t begin = fresh.calls().size();
     std::atomic<bool> dead{false};
@@ -514,7 +514,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesUndoingGivesBack) {
     for (std::size_t point = 1; point < 80 && !survived; ++point) {
       FakeCluster fresh;
       const Environment here{fresh,
-                             untiring,
+                             no_expiry,
                              random,
                              events,
                              "tester",
@@ -570,7 +570,7 @@ TEST_F(TakeOverTest, WhereverTheProcessDiesOnceOursIsDeployedTheOtherRecordForge
     for (std::size_t point = 1; point < 60 && !survived; ++point) {
       FakeCluster fresh;
       const Environment here{fresh,
-                             untiring,
+                             no_expiry,
                              random,
                              events,
                              "tester",

@@ -225,7 +225,7 @@ Result<ReleaseStatus> status(const Environment& environment, const release::Rele
     result.holder = holder_life(lock, environment.clock.now(),
                                 environment.life ? environment.life(lock.process) : ProcessLife::Unknown);
   }
-  result.keeper = keeper_of(environment, result.anchor, context);
+  result.managing_release = managing_release_of(environment, result.anchor, context);
   const std::string part_of = apply::apply_set_id(id);
   apply::BindingModes binding(environment.client);
   std::set<std::string_view> known;

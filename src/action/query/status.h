@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "action/environment.h"
-#include "action/kept_by.h"
+#include "action/managing_release.h"
 #include "apply/wait/readiness.h"
 #include "base/diagnosis.h"
 #include "render/drawn.h"
@@ -63,8 +63,9 @@ struct ReleaseStatus {
   /// looked into (apply::kObjectsLookedInto) are left out. nullopt: there are none.
   std::optional<Diagnosis> diagnosis;
   bool locked = false;
-  std::optional<HolderLife> holder;   ///< of the lock, if there is one
-  std::optional<Keeper> keeper = {};  ///< the Release that keeps it, if the record names one that still does
+  std::optional<HolderLife> holder;  ///< of the lock, if there is one
+  std::optional<ManagingRelease> managing_release =
+      {};  ///< the Release that keeps it, if the record names one that still does
 
   std::size_t count(ObjectHealth health) const;
 

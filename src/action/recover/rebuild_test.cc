@@ -82,10 +82,10 @@ TEST_F(RebuildTest, AnAnchorWithoutItsHeadIsReadFromItsRevisions) {
 }
 
 TEST_F(RebuildTest, WhatIsRecordedAnewIsKeptByTheSameRelease) {
-  Environment keeper = environment();
-  keeper.keeper = "shop/web";
-  keeper.keeper_uid = "first";
-  const auto done = deploy(keeper, id, install_intent(rendering(map("one"))), {}, Context());
+  Environment managed = environment();
+  managed.managing_release = "shop/web";
+  managed.managing_release_uid = "first";
+  const auto done = deploy(managed, id, install_intent(rendering(map("one"))), {}, Context());
   ASSERT_TRUE(done.ok()) << done.error().to_line();
   damage("mistletoe.web.v0");
   const auto recorded = from_labels();

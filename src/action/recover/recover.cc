@@ -8,7 +8,7 @@
 #include "action/deploy/allow_also.h"
 #include "action/deploy/late_writes.h"
 #include "action/deploy/take_over.h"
-#include "action/deploy/untold_moves.h"
+#include "action/deploy/unfinished_moves.h"
 #include "action/recover/record_head.h"
 #include "action/recover/rollback.h"
 #include "base/text.h"
@@ -28,7 +28,7 @@ namespace {
 struct Unfinished {
   Recovered todo = Recovered::Nothing;
   std::string found;
-  std::vector<UntoldMove> untold = {};  // to and from the release
+  std::vector<UnfinishedMove> moves = {};  // to and from the release
 };
 
 std::string words_of(const Revision& revision) {
@@ -91,7 +91,7 @@ Result<Unfinished> find_unfinished(const ReleaseState& state, bool undo) {
                     words_of(newest)};
 }
 
-std::string words_of(const UntoldMove& move, const ReleaseState& state) {
+std::string words_of(const UnfinishedMove& move, const ReleaseState& state) {
   const std::string objects = plural(move.items.size(), "object");
   return move.to == state.id ? fmt::format("the record of release {} still names {} that it took from there",
                                            move.from.display(), objects)
@@ -104,11 +104,11 @@ std::string words_of(const UntoldMove& move, const ReleaseState& state) {
 Status find_untold(const Environment& environment, const ReleaseState& state, bool undo, Unfinished& finding,
                    const Context& context) {
   if (finding.todo != Recovered::Nothing && finding.todo != Recovered::Settled) return {};
-  MIST_TRY(finding.untold, untold_moves_to(environment, state, context));
-  MIST_TRY(std::vector<UntoldMove> from, untold_moves_from(environment, state, context));
-  std::ranges::copy_if(from, std::back_inserter(finding.untold),
-                       [&](const UntoldMove& move) { return !undo || !move.head_behind; });
-  for (const UntoldMove& move : finding.untold) {
+  MIST_TRY(finding.moves, unfinished_moves_to(environment, state, context));
+  MIST_TRY(std::vector<UnfinishedMove> from, unfinished_moves_from(environment, state, context));
+  std::ranges::copy_if(from, std::back_inserter(finding.moves),
+                       [&](const UnfinishedMove& move) { return !undo || !move.head_behind; });
+  for (const UnfinishedMove& move : finding.moves) {
     finding.todo = Recovered::Settled;
     finding.found += fmt::format("{}{}", finding.found.empty() ? "" : "; ", words_of(move, state));
   }
@@ -209,7 +209,7 @@ class Recovery {
         return report;
       case Recovered::Settled: {
         report.revision = settled_revision(state)->number;
-        if (!dry()) MIST_TRY_VOID(settle(state, finding.untold));
+        if (!dry()) MIST_TRY_VOID(settle(state, finding.moves));
         return report;
       }
       case Recovered::Finished:
@@ -238,11 +238,11 @@ class Recovery {
  private:
   bool dry() const { return options_.deploy.dry_run != DryRun::No; }
 
-  Status settle(const ReleaseState& state, const std::vector<UntoldMove>& untold) {
-    std::vector<UntoldMove> to, from;
-    for (const UntoldMove& move : untold) (move.to == state.id ? to : from).push_back(move);
+  Status settle(const ReleaseState& state, const std::vector<UnfinishedMove>& moves) {
+    std::vector<UnfinishedMove> to, from;
+    for (const UnfinishedMove& move : moves) (move.to == state.id ? to : from).push_back(move);
     // Until its anchor says that it is deployed, undoing it would give the objects back to this record.
-    for (const UntoldMove& move : from) {
+    for (const UnfinishedMove& move : from) {
       if (!move.head_behind) continue;
       MIST_TRY_VOID(settle_taker(move.to).in(
           fmt::format("while settling release {}, which took objects", move.to.display())));
@@ -261,7 +261,7 @@ class Recovery {
   }
 
   // Makes the head say what the newest stored revision says; what nobody recorded was never begun.
-  Status settle_head(const ReleaseState& state, const std::vector<UntoldMove>& given_away) {
+  Status settle_head(const ReleaseState& state, const std::vector<UnfinishedMove>& given_away) {
     Revision newest = *settled_revision(state);
     MIST_TRY_VOID(outdate_late_writes(environment_, state, {}, context_));
     release::Store store(environment_.client);
@@ -269,7 +269,7 @@ class Recovery {
              ReleaseLock::acquire(lock_dependencies(environment_, store), *state.anchor, {},
                                   lock_options(environment_, "recover", state), context_));
     bool forgot = false;
-    for (const UntoldMove& move : given_away) forgot |= forget(newest.inventory, move);
+    for (const UnfinishedMove& move : given_away) forgot |= forget(newest.inventory, move);
     if (forgot) MIST_TRY_VOID(store.finish_revision(lock->anchor(), newest, lock->context()));
     MIST_TRY_VOID(store.sweep_chunks(state.id, lock->context()));
     release::Head head =

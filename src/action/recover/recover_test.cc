@@ -72,7 +72,7 @@ class RecoverTest : public testing::ReleaseFixture {
       if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
       return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
     });
-    Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+    Environment dying{cluster, no_expiry, random, events, "dying", std::chrono::milliseconds(200)};
     dying.process = "somebody";
     ASSERT_FALSE(deploy(dying, id, install_intent(rendering(kFirstYaml, "1")), {}, Context()).ok());
     cluster.set_before({});
@@ -216,12 +216,12 @@ TEST_F(RecoverTest, ARollbackThatWasKilledIsRepeatedAndNotTurnedBack) {
     if (call.verb == "apply" && call.key.name == "only-first" && !call.dry_run) dead = true;
     return dead ? std::optional(error(ErrorKind::Retryable, "connection reset")) : std::nullopt;
   });
-  const Environment dying{cluster, untiring, random, events, "dying", std::chrono::milliseconds(200)};
+  const Environment dying{cluster, no_expiry, random, events, "dying", std::chrono::milliseconds(200)};
   ASSERT_FALSE(deploy(dying, id, rollback_intent(dying, {}, Context()), {}, Context()).ok());
   cluster.set_before({});
   EXPECT_EQ(now().unfinished.back().status, RevisionStatus::Pending);
   const Environment next{
-      cluster, untiring, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+      cluster, no_expiry, random, events, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
   const auto report = deploy(next, id, rollback_intent(next, {}, Context()), {}, Context());
   ASSERT_TRUE(report.ok()) << report.error().to_line();
   EXPECT_EQ(report->restores, 0);
@@ -373,10 +373,10 @@ TEST_F(RecoverTest, NothingUnfinishedIsNothingToDo) {
 }
 
 TEST_F(RecoverTest, AReleaseThatIsSettledIsKeptByTheSameRelease) {
-  Environment keeper = environment();
-  keeper.keeper = "shop/web";
-  keeper.keeper_uid = "first";
-  const auto done = deploy(keeper, id, install_intent(rendering(kFirstYaml, "1")), {}, Context());
+  Environment managed = environment();
+  managed.managing_release = "shop/web";
+  managed.managing_release_uid = "first";
+  const auto done = deploy(managed, id, install_intent(rendering(kFirstYaml, "1")), {}, Context());
   ASSERT_TRUE(done.ok()) << done.error().to_line();
   // An upgrade died before it stored its revision.
   release::Anchor anchor = *now().anchor;
@@ -483,7 +483,7 @@ TEST_F(RecoverTest, UndoingAFirstInstallAsksBeforeItWaitsForTheLockOfTheDead) {
   die_in_first_install();
   testing::RecordedEvents heard;
   Environment next{
-      cluster, untiring, random, heard, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
+      cluster, no_expiry, random, heard, "next", std::chrono::milliseconds(200), std::chrono::seconds(60)};
   next.life = [](std::string_view process) {
     return process == "somebody" ? ProcessLife::Dead : ProcessLife::Unknown;
   };

@@ -9,7 +9,7 @@
 #include "apply/execute/remove.h"
 #include "apply/execute/run_graph.h"
 #include "apply/execute/run_report.h"
-#include "apply/execute/turns.h"
+#include "apply/execute/write_claims.h"
 #include "apply/fields/field_place.h"
 #include "apply/order/order.h"
 #include "apply/order/pod_template.h"
@@ -73,7 +73,7 @@ class Writer {
   Execution so_far() {
     Execution execution;
     for (Node node = 0; node < plan_.writes.size(); ++node) {
-      const bool ended = turns_.has_ended(node);
+      const bool ended = claims_.has_ended(node);
       const Written written = ended ? written_[node] : Written();
       execution.uids.push_back(written.uid);
       execution.versions.push_back(ended ? still_version(node) : std::string());
@@ -98,11 +98,11 @@ class Writer {
 
   Status write(Node node) {
     if (node >= plan_.writes.size()) return pass(node);
-    return turns_.claim(node) ? turns_.finish(node, write_now(node)) : turns_.outcome(node);
+    return claims_.claim(node) ? claims_.finish(node, write_now(node)) : claims_.outcome(node);
   }
 
   /// Also of a write whose turn never came, because another one needed it.
-  bool is_written(Node node) const { return turns_.done(node); }
+  bool is_written(Node node) const { return claims_.done(node); }
 
   /// Deletes what a hook left, if it is there: once.
   Status delete_hook(Node node) {
@@ -116,7 +116,7 @@ class Writer {
         client_, ref,
         {.uid = written_[node].uid,
          .resource_version = still_version(node),
-         .still_goes = [&](const Value& now) { return objects_.may_be_deleted(action, now); }},
+         .recheck = [&](const Value& now) { return objects_.may_be_deleted(action, now); }},
         context_);
     if (!gone.ok())
       return Error(gone.error()).with_frame(fmt::format("while deleting the hook {}", action.key.display()));
@@ -242,22 +242,22 @@ class Writer {
   // forward itself, and nobody waits here for what others are sending: two could wait for each other.
   bool gates_are_sent(const PlannedAction& action, const Error& refusal) {
     const auto node = static_cast<Node>(&action - plan_.writes.data());
-    if (turns_.is_ahead(node)) return false;
+    if (claims_.is_ahead(node)) return false;
     const Gates gates = own_gates_.gates_of(node, refusal);
     bool sent = false;
     for (const std::size_t gate : gates.writes) {
       const auto is_open = [&](std::size_t before) {
-        return apply::is_written(plan_.writes[before]) && !turns_.done(before);
+        return apply::is_written(plan_.writes[before]) && !claims_.done(before);
       };
-      if (turns_.failed(gate) || std::ranges::any_of(own_gates_.writes_before(gate), is_open)) continue;
-      if (turns_.claim(gate, true)) (void)turns_.finish(gate, write_now(gate));
-      sent |= !turns_.failed(gate);
+      if (claims_.failed(gate) || std::ranges::any_of(own_gates_.writes_before(gate), is_open)) continue;
+      if (claims_.claim(gate, true)) (void)claims_.finish(gate, write_now(gate));
+      sent |= !claims_.failed(gate);
     }
     for (const std::size_t gate : gates.removals) {
-      if (!options_.delete_gate || removal_turns_.failed(gate)) continue;
-      if (removal_turns_.claim(gate))
-        (void)removal_turns_.finish(gate, options_.delete_gate(plan_.removals[gate]));
-      sent |= !removal_turns_.failed(gate);
+      if (!options_.delete_gate || removal_claims_.failed(gate)) continue;
+      if (removal_claims_.claim(gate))
+        (void)removal_claims_.finish(gate, options_.delete_gate(plan_.removals[gate]));
+      sent |= !removal_claims_.failed(gate);
     }
     return sent;
   }
@@ -272,8 +272,8 @@ class Writer {
   std::mutex late_mutex_;
   std::map<std::size_t, kube::ObjectRef> late_;  // guarded by late_mutex_
   OwnGates own_gates_;
-  Turns turns_;
-  Turns removal_turns_;  // of Plan::removals
+  WriteClaims claims_;
+  WriteClaims removal_claims_;  // of Plan::removals
   std::vector<char> deleted_;
   std::vector<std::string> left_;
 };

@@ -6,7 +6,7 @@
 
 #include "apimachinery/built_in_groups.h"
 #include "apply/execute/conversion.h"
-#include "apply/execute/moment.h"
+#include "apply/execute/retry_window.h"
 #include "apply/fields/empty_first.h"
 #include "apply/fields/field_place.h"
 #include "apply/fields/forgotten_owners.h"
@@ -64,8 +64,8 @@ class ObjectWriter::Sending {
     // wrote is newer.
     if (!create) object["metadata"].set("uid", action.uid);
     set_version(object, create ? "1" : action.live.resource_version);
-    Moment moment(context_);
-    MIST_TRY(kube::ObjectRef ref, reference(action, moment));
+    RetryWindow retry(context_);
+    MIST_TRY(kube::ObjectRef ref, reference(action, retry));
     if (action.late && ref.resource.namespaced) object["metadata"].set("namespace", ref.ns);
     if (!ref.resource.namespaced) object["metadata"].erase("namespace");
     if (action.kind == ActionKind::Replace && !old.uid.empty())
@@ -83,14 +83,14 @@ class ObjectWriter::Sending {
       set_version(object, version);
     }
     auto applied = action.live.unreadable ? apply_when_converted(ref, action, object, apply)
-                                          : apply_over_lost_version(ref, action, object, apply, moment);
+                                          : apply_over_lost_version(ref, action, object, apply, retry);
     // Read from the server's cache, or not there before: only now its webhook is asked.
     if (!action.live.unreadable && !applied.ok() && needs_conversion(ref, applied.error()))
       applied = apply_when_converted(ref, action, object, apply);
     while (!applied.ok()) {
       const bool outdated = !create && is_outdated(applied.error());
       if (!outdated && !may_pass(action, applied.error())) break;
-      if (!moment.pause()) break;
+      if (!retry.pause()) break;
       if (outdated) {
         MIST_TRY(const bool renewed, renew_version(ref, action, object));
         if (!renewed) break;
@@ -109,7 +109,7 @@ class ObjectWriter::Sending {
         MIST_TRY_VOID(is_no_other(action, std::string(there->string_at({"metadata", "uid"}))));
         object["metadata"].set("uid", there->string_at({"metadata", "uid"}));
         set_version(object, there->string_at({"metadata", "resourceVersion"}));
-        applied = apply_until_current(ref, action, object, apply, moment);
+        applied = apply_until_current(ref, action, object, apply, retry);
       } else if (there.ok()) {
         return error(ErrorKind::Conflict, "{} appeared while the plan was carried out", action.key.display())
             .with_hint("run the command again to see what it belongs to")
@@ -130,7 +130,7 @@ class ObjectWriter::Sending {
     }
     if (takes_wanted(action, desired, left)) {
       set_version(object, written.version);
-      MIST_TRY(*applied, apply_until_current(ref, action, object, apply, moment));
+      MIST_TRY(*applied, apply_until_current(ref, action, object, apply, retry));
       written.version = applied->string_at({"metadata", "resourceVersion"});
       left = differences_of(desired, *applied, plan_.owner.manager);
     }
@@ -153,7 +153,7 @@ class ObjectWriter::Sending {
  private:
   // Of a kind that a CRD in this release brings: as that says, unless the server says more by now.
   // Of one that an API service brings: as the server says.
-  Result<kube::ObjectRef> reference(const PlannedAction& action, Moment& moment) {
+  Result<kube::ObjectRef> reference(const PlannedAction& action, RetryWindow& retry) {
     kube::ResourceInfo resource = action.resource;
     while (resource.resource.empty()) {
       auto served = client_.resource_for(action.key.group_kind, resource.gvk.version, context_);
@@ -161,7 +161,7 @@ class ObjectWriter::Sending {
         resource = *std::move(served);
       } else if (served.error().kind != ErrorKind::NotFound && !kube::is_api_down(served.error())) {
         return std::move(served).error();
-      } else if (!moment.pause()) {
+      } else if (!retry.pause()) {
         MIST_TRY_VOID(context_.check());
         return kube::is_api_down(served.error()) ? std::move(served).error()
                                                  : not_served(action, served.error());
@@ -363,10 +363,10 @@ class ObjectWriter::Sending {
   }
 
   Result<Value> apply_until_current(const kube::ObjectRef& ref, const PlannedAction& action, Value& object,
-                                    const kube::ApplyOptions& apply, Moment& moment) {
+                                    const kube::ApplyOptions& apply, RetryWindow& retry) {
     for (;;) {
       auto applied = client_.apply(ref, object, apply, context_);
-      if (applied.ok() || !is_outdated(applied.error()) || !moment.pause()) return applied;
+      if (applied.ok() || !is_outdated(applied.error()) || !retry.pause()) return applied;
       MIST_TRY(const bool renewed, renew_version(ref, action, object));
       if (!renewed) return applied;
     }
@@ -374,13 +374,13 @@ class ObjectWriter::Sending {
 
   // The owners of an outdated version aren't renewed, and until they are the server tells of nothing else.
   Result<Value> apply_over_lost_version(const kube::ObjectRef& ref, const PlannedAction& action,
-                                        Value& object, const kube::ApplyOptions& apply, Moment& moment) {
+                                        Value& object, const kube::ApplyOptions& apply, RetryWindow& retry) {
     for (;;) {
       auto applied = kube::apply_over_lost_version(client_, ref, object, apply, context_);
       const bool lost = !applied.ok() &&
                         (kube::is_lost_version(applied.error()) || kube::is_narrow_version(applied.error()));
       const bool create = object.string_at({"metadata", "uid"}).empty();
-      if (!lost || create || !moment.pause()) return applied;
+      if (!lost || create || !retry.pause()) return applied;
       MIST_TRY(const bool renewed, renew_version(ref, action, object));
       if (!renewed) return applied;
     }
@@ -401,7 +401,7 @@ class ObjectWriter::Sending {
   Result<std::string> take_fields(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const Value& object) {
     const ChosenFields chosen = fields_of(*action.transfer);
-    for (Moment moment(context_);;) {
+    for (RetryWindow retry(context_);;) {
       MIST_TRY(const std::optional<Value> found, refresh(ref, action, action.uid));
       if (!found) return std::string();
       const Value there = owners_are_forgotten(*found)
@@ -418,7 +418,7 @@ class ObjectWriter::Sending {
       auto patched = client_.merge_patch(ref, transfer_patch(there, *transfer), context_);
       if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
       const bool again = patched.error().kind == ErrorKind::Conflict || may_pass(action, patched.error());
-      if (!again || !moment.pause())
+      if (!again || !retry.pause())
         return std::move(patched).error().with_frame(
             fmt::format("while taking over the fields of {}", managers_words(*transfer)));
     }
@@ -443,7 +443,7 @@ class ObjectWriter::Sending {
   // Returns the version that has it; empty: there is nothing to empty any more.
   Result<std::string> empty_first(const kube::ObjectRef& ref, const PlannedAction& action,
                                   const DesiredObject& desired, const std::string& uid) {
-    for (Moment moment(context_);;) {
+    for (RetryWindow retry(context_);;) {
       MIST_TRY(const std::optional<Value> found, refresh(ref, action, uid));
       if (!found) return std::string();
       const Value& there = *found;
@@ -456,7 +456,7 @@ class ObjectWriter::Sending {
       auto patched = empty_fields(client_, ref, there, emptied, context_);
       if (patched.ok()) return std::string(patched->string_at({"metadata", "resourceVersion"}));
       const bool again = is_outdated(patched.error()) || may_pass(action, patched.error());
-      if (!again || !moment.pause())
+      if (!again || !retry.pause())
         return std::move(patched).error().with_frame(fmt::format("while emptying {}", emptied.front().path));
     }
   }
@@ -476,10 +476,10 @@ class ObjectWriter::Sending {
   // The plan may have left this to the order. Now it can be decided, and nothing is lost yet.
   Status may_be_created_anew(const kube::ObjectRef& ref, const PlannedAction& action, Value object) {
     object["metadata"].erase("resourceVersion");
-    for (Moment moment(context_);;) {
+    for (RetryWindow retry(context_);;) {
       const auto tried = client_.create(ref.resource, ref.ns, object, context_, kube::DryRun::Server);
       if (tried.ok() || !forbids_creating(tried.error())) return {};
-      if (!may_pass(action, tried.error()) || !moment.pause()) return tried.error();
+      if (!may_pass(action, tried.error()) || !retry.pause()) return tried.error();
     }
   }
 
@@ -495,7 +495,7 @@ class ObjectWriter::Sending {
                             {.uid = old.uid,
                              .resource_version = old.version,
                              .propagation = replacement_propagation(action),
-                             .still_goes = [&](const Value& now) { return may_be_deleted(action, now); }},
+                             .recheck = [&](const Value& now) { return may_be_deleted(action, now); }},
                             context_);
     if (deleted.ok() && *deleted == kube::Deletion::Other)
       return error(ErrorKind::Conflict, "{} was replaced by somebody else meanwhile", action.key.display())

@@ -6,7 +6,7 @@
 
 #include "apimachinery/conditions.h"
 #include "apply/execute/conversion.h"
-#include "apply/execute/moment.h"
+#include "apply/execute/retry_window.h"
 #include "apply/execute/run_report.h"
 #include "apply/order/order.h"
 #include "apply/plan/admission_gates.h"
@@ -84,7 +84,7 @@ class Remover {
   std::set<std::size_t> take_denied() { return std::move(denied_); }
 
   /// Looks for objects that are still there after all deletes were sent. Asked at the end, since controllers
-  /// remove most finalizers within a moment.
+  /// remove most finalizers within a retry.
   void look_at_held(RemovalReport& report) {
     const Context limited = context_.with_timeout(kLookAtHeld);
     const std::vector<std::pair<std::size_t, Held>> all(held_.begin(), held_.end());
@@ -175,8 +175,8 @@ class Remover {
     std::optional<Held> held;
     const bool until_gone = options_.wait || !order_.edges_out(node).empty();
     Status removed = remove(removal, until_gone, why, held);
-    for (Moment moment(context_);
-         !removed.ok() && is_refused_by(removed.error(), options_.gone_gates) && moment.pause();)
+    for (RetryWindow retry(context_);
+         !removed.ok() && is_refused_by(removed.error(), options_.gone_gates) && retry.pause();)
       removed = remove(removal, until_gone, why, held);
     if (!why.empty()) return stays(node, removal, std::move(why));
     if (!removed.ok() && options_.leave_denied && kube::is_denied_by_admission(removed.error())) {
@@ -299,23 +299,24 @@ class Remover {
       uid = there->string_at({"metadata", "uid"});
       version = there->string_at({"metadata", "resourceVersion"});
     }
-    const auto still_goes = [&](const Value& now) -> Status {
+    const auto recheck = [&](const Value& now) -> Status {
       why_it_stays = stays_since(now);
       if (why_it_stays.empty()) return {};
       return error(ErrorKind::Conflict, "{} stays", removal.key.display()).with_because(why_it_stays);
     };
-    Value going;
-    MIST_TRY(
-        const kube::Deletion deletion,
-        kube::delete_object(
-            client_, ref,
-            {.uid = uid, .resource_version = version, .still_goes = still_goes, .going = &going}, context_));
+    Value terminating;
+    MIST_TRY(const kube::Deletion deletion,
+             kube::delete_object(
+                 client_, ref,
+                 {.uid = uid, .resource_version = version, .recheck = recheck, .terminating = &terminating},
+                 context_));
     // Another uid under that name: ours is gone, and this one isn't ours to delete.
-    if (deletion != kube::Deletion::Going) return gone(removal);
+    if (deletion != kube::Deletion::Terminating) return gone(removal);
     events_.object({removal.key.display(), "deleting", {}});
     if (!until_gone) {
       const bool is_namespace = removal.key.group_kind == apimachinery::kNamespace;
-      if (apimachinery::has_finalizers(going) || (is_namespace && apimachinery::is_terminating(going)))
+      if (apimachinery::has_finalizers(terminating) ||
+          (is_namespace && apimachinery::is_terminating(terminating)))
         held = Held{ref, uid};
       return {};
     }

@@ -8,7 +8,7 @@
 #include "apply/plan/admission_change.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/admission_judges.h"
-#include "apply/plan/asking.h"
+#include "apply/plan/dry_run_limits.h"
 #include "apply/plan/observe.h"
 #include "apply/plan/refusal.h"
 #include "apply/reserved_metadata.h"
@@ -30,7 +30,7 @@ bool is_unanswered(const Error& failure) { return !kube::unanswering_webhook(fai
 Result<std::vector<Refusal>> ask(kube::Client& client, const std::vector<PlannedAction*>& asked,
                                  const Context& context) {
   std::vector<std::optional<Error>> answers(asked.size());
-  Asking asking(context);
+  DryRunLimits limits(context);
   const auto ask_one = [&](std::size_t i) -> Status {
     const PlannedAction& removal = *asked[i];
     const InventoryItem item{.key = removal.key, .version = removal.resource.gvk.version, .uid = removal.uid};
@@ -38,10 +38,10 @@ Result<std::vector<Refusal>> ask(kube::Client& client, const std::vector<Planned
     if (!resource.ok() || !*resource) return context.check();
     auto removed = client.remove(
         {**resource, removal.key.ns, removal.key.name},
-        {.uid = removal.uid, .dry_run = kube::DryRun::Server, .insist = asking.insists()}, context);
+        {.uid = removal.uid, .dry_run = kube::DryRun::Server, .insist = limits.insists()}, context);
     MIST_TRY_VOID(context.check());
     if (removed.ok()) return {};
-    MIST_TRY_VOID(asking.note(removed.error()));
+    MIST_TRY_VOID(limits.note(removed.error()));
     if (kube::is_denied(removed.error()) || is_unanswered(removed.error()))
       answers[i] = std::move(removed).error();
     return {};

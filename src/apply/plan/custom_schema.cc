@@ -208,7 +208,7 @@ void fill_in(const Value& schema, Value& value) {
   }
   if (!value.is_object()) return;
   if (const Value* properties = schema.find("properties"); properties != nullptr && properties->is_object()) {
-    encoding::lay_members_over(
+    encoding::overlay_members(
         value, *properties, [](Value&, const Value&) {},
         [](const Value& schema_of_it) {
           const Value* const fallback = default_in(&schema_of_it);

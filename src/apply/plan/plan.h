@@ -145,7 +145,7 @@ struct AllowedChanges {
 struct PlanRules {
   AllowedChanges allowed = {};
   /// By revisions that never were deployed, or are gone back over: it stays as well.
-  std::set<ObjectKey> adopted_in_vain = {};
+  std::set<ObjectKey> undeployed_adoptions = {};
   /// An object of these with our ownership labels was left by an earlier life of the release: it is adopted.
   std::set<ObjectKey> hooks_never_run = {};
   std::string kubectl = "kubectl";  ///< in hints: kube::Client::kubectl()

@@ -121,7 +121,7 @@ class Planner {
     const auto known = owned_.find(key);
     if (known == owned_.end() || !known->second->adopted) return false;
     const bool taken = rules_.allowed.keep_adopted && !known->second->taken_from.empty();
-    return taken || rules_.adopted_in_vain.contains(key);
+    return taken || rules_.undeployed_adoptions.contains(key);
   }
 
   // The item of a hook of another moment, with what is there of that hook.
@@ -179,7 +179,7 @@ class Planner {
 
  private:
   bool was_before(const InventoryItem& item) const {
-    return item.adopted && (rules_.allowed.keep_adopted || rules_.adopted_in_vain.contains(item.key));
+    return item.adopted && (rules_.allowed.keep_adopted || rules_.undeployed_adoptions.contains(item.key));
   }
 
   // No run of this life of the release began it: what carries our labels is of an earlier one.

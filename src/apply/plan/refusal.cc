@@ -142,7 +142,7 @@ const PlannedAction* judged_by_later(const Plan& plan, std::size_t write) {
   return nullptr;
 }
 
-void leave_to_the_order(Plan& plan) {
+void defer_to_order(Plan& plan) {
   for (std::size_t i = 0; i < plan.writes.size(); ++i) {
     PlannedAction& action = plan.writes[i];
     if (!action.refusal.arguable) continue;

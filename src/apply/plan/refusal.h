@@ -45,6 +45,6 @@ const PlannedAction* judged_by_later(const Plan& plan, std::size_t write);
 
 /// Conflicts that settle() found arguable and that the order may answer become what they were, with the
 /// refusal as their reason.
-void leave_to_the_order(Plan& plan);
+void defer_to_order(Plan& plan);
 
 }  // namespace mist::apply

@@ -7,7 +7,7 @@
 #include "apply/fields/server_made.h"
 #include "apply/plan/admission_gates.h"
 #include "apply/plan/admission_judges.h"
-#include "apply/plan/asking.h"
+#include "apply/plan/dry_run_limits.h"
 #include "apply/plan/refusal.h"
 #include "apply/reserved_metadata.h"
 #include "base/cut_text.h"
@@ -93,7 +93,7 @@ class Settler {
     // Fields that are taken over first don't conflict then; the plan knows those that do (fields_of_others).
     options.force = rules_.allowed.force_conflicts || action.transfer.has_value();
     options.dry_run = kube::DryRun::Server;
-    options.insist = asking_.insists();
+    options.insist = limits_.insists();
     const kube::ObjectRef ref{action.resource, action.key.ns, action.key.name};
     const bool empties = empties_something(action, ref, there->second.value);
     auto answer = client_.apply(ref, object, options, context_);
@@ -125,7 +125,7 @@ class Settler {
         accepted(action, desired, base, *answer);
       return {};
     }
-    MIST_TRY_VOID(asking_.note(answer.error()));
+    MIST_TRY_VOID(limits_.note(answer.error()));
     // The apply gets over it, which a dry run can't.
     if (kube::is_lost_version(answer.error()) || kube::is_narrow_version(answer.error()) ||
         kube::is_without_dry_run(answer.error()))
@@ -183,13 +183,13 @@ class Settler {
     kube::ApplyOptions options;
     options.field_manager = plan_.owner.manager;
     options.dry_run = kube::DryRun::Server;
-    options.insist = asking_.insists();
+    options.insist = limits_.insists();
     const auto created =
         client_.apply({action.resource, action.key.ns, action.key.name}, object, options, context_);
     MIST_TRY_VOID(context_.check());
     if (created.ok()) return {};
     const Error& failure = created.error();
-    MIST_TRY_VOID(asking_.note(failure));
+    MIST_TRY_VOID(limits_.note(failure));
     if (kube::is_without_dry_run(failure)) return {};
     if (kube::is_over_quota(failure) && may_make_room()) return {};
     if (!kube::denied_by(failure).empty() || (action.ask && kube::is_denied(failure)))
@@ -400,7 +400,7 @@ class Settler {
   const PlanRules& rules_;
   const Context& context_;
   const std::set<GroupKind> redefined_;
-  mutable Asking asking_{context_};
+  mutable DryRunLimits limits_{context_};
 };
 
 }  // namespace
@@ -504,7 +504,7 @@ Status settle(kube::Client& client, Plan& plan, const LiveState& live, const Pla
                   return settler.settle(*open[i]);
                 }).in("while the server was asked what it would change"));
   MIST_TRY_VOID(put_gates_first(client, plan, live, context));
-  leave_to_the_order(plan);
+  defer_to_order(plan);
   follow_replaced_crds(plan);
   return {};
 }

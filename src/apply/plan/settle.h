@@ -28,7 +28,7 @@ bool is_about_our_label(const Error& refused);
 void ask_about_all_changes(Plan& plan);
 
 /// Turns actions that the server would refuse into Conflicts or Replaces, and those that it would find equal
-/// into Unchanged; then leave_to_the_order() and follow_replaced_definitions(). Actions that the server can't
+/// into Unchanged; then defer_to_order() and follow_replaced_definitions(). Actions that the server can't
 /// judge (a webhook without dry runs, no permission) stay as planned. Errors: of the context.
 Status settle(kube::Client& client, Plan& plan, const LiveState& live, const PlanRules& rules,
               const Context& context);

@@ -214,7 +214,7 @@ Result<ExitCode> run_update(const Invocation& invocation, Machine& machine) {
       if (Status read = read_oci_index(name, *registries, machine); !read) report = std::move(read).error();
     if (!report.ok()) {
       // The configuration says so, and packages that are named are there.
-      if (report.error().detail<registry::MirrorsLackIt>() != nullptr) {
+      if (report.error().detail<registry::NotInMirrors>() != nullptr) {
         machine.events->warn(escape_controls(report.error().to_line()));
         continue;
       }

@@ -52,7 +52,7 @@ void warn_of_foreign(Machine& machine, const action::UninstallPlan& plan) {
 }
 
 // One of the releases that the command names. No plan: there is no such release, and that is fine.
-struct Doomed {
+struct UninstallTarget {
   release::ReleaseId id;
   std::optional<action::UninstallPlan> plan = {};      // until it is carried out
   std::optional<action::UninstallReport> report = {};  // of what was uninstalled, or would be
@@ -68,18 +68,18 @@ action::UninstallOptions options_of(const Invocation& invocation) {
           .plan_again = invocation.enabled("yes")};
 }
 
-Result<std::vector<Doomed>> named_releases(const Invocation& invocation, const Cluster& cluster) {
+Result<std::vector<UninstallTarget>> named_releases(const Invocation& invocation, const Cluster& cluster) {
   MIST_TRY(const std::vector<release::ReleaseId> ids, release_ids(invocation, *cluster.client));
-  std::vector<Doomed> doomed;
-  for (const release::ReleaseId& id : ids) doomed.push_back({.id = id});
-  return doomed;
+  std::vector<UninstallTarget> targets;
+  for (const release::ReleaseId& id : ids) targets.push_back({.id = id});
+  return targets;
 }
 
 // All of them before anything is deleted: a name that is mistyped costs nothing.
 Status plan_all(const Invocation& invocation, Machine& machine, const Cluster& cluster,
-                std::vector<Doomed>& doomed) {
+                std::vector<UninstallTarget>& targets) {
   const action::UninstallOptions options = options_of(invocation);
-  for (Doomed& each : doomed) {
+  for (UninstallTarget& each : targets) {
     auto plan = action::plan_uninstall(cluster.environment, each.id, options, machine.context);
     if (plan.ok()) {
       warn_of_foreign(machine, *plan);
@@ -93,26 +93,26 @@ Status plan_all(const Invocation& invocation, Machine& machine, const Cluster& c
   return {};
 }
 
-std::string question_for(const std::vector<Doomed>& doomed) {
+std::string question_for(const std::vector<UninstallTarget>& targets) {
   std::size_t deletes = 0, retained = 0;
   std::vector<std::string> names;
-  for (const Doomed& each : doomed) {
+  for (const UninstallTarget& each : targets) {
     if (!each.plan) continue;
     deletes += each.plan->deletes();
     retained += each.plan->removals.size() - each.plan->deletes();
     names.push_back(each.id.name);
   }
   return fmt::format("Delete {} of release{} {} in namespace {}{}?", plural(deletes, "object"),
-                     names.size() == 1 ? "" : "s", join(names, ", "), doomed.front().id.ns,
+                     names.size() == 1 ? "" : "s", join(names, ", "), targets.front().id.ns,
                      retained == 0 ? "" : fmt::format(", and keep {}", retained));
 }
 
 // One after another, as they are named; one that fails doesn't keep the others from it.
 void uninstall_all(const Invocation& invocation, Machine& machine, const Cluster& cluster,
-                   std::vector<Doomed>& doomed) {
+                   std::vector<UninstallTarget>& targets) {
   const action::UninstallOptions options = options_of(invocation);
   const Context context = machine.context.with_timeout(invocation.duration("timeout"));
-  for (Doomed& each : doomed) {
+  for (UninstallTarget& each : targets) {
     if (!each.plan) continue;
     auto report = action::uninstall(cluster.environment, *std::move(each.plan), options, context);
     each.plan.reset();
@@ -124,14 +124,14 @@ void uninstall_all(const Invocation& invocation, Machine& machine, const Cluster
   }
 }
 
-void print_reports(const Invocation& invocation, Machine& machine, const std::vector<Doomed>& doomed,
-                   bool dry) {
+void print_reports(const Invocation& invocation, Machine& machine,
+                   const std::vector<UninstallTarget>& targets, bool dry) {
   const OutputFormat format = output_format(invocation);
   encoding::Value::Array values;
-  for (const Doomed& each : doomed) {
+  for (const UninstallTarget& each : targets) {
     if (each.plan) continue;
     if (each.failure) {
-      if (doomed.size() > 1) values.push_back(view::failed_value(each.id, *each.failure));
+      if (targets.size() > 1) values.push_back(view::failed_value(each.id, *each.failure));
     } else if (format != OutputFormat::Table) {
       values.push_back(each.report ? view::uninstall_value(each.report->plan, dry)
                                    : view::absent_value(each.id, dry));
@@ -141,7 +141,7 @@ void print_reports(const Invocation& invocation, Machine& machine, const std::ve
   }
   if (format == OutputFormat::Table) return;
   // Of one release it is that release's object, and of one that failed only the error.
-  if (doomed.size() > 1)
+  if (targets.size() > 1)
     print_value(machine, format, encoding::Value::object({{"releases", encoding::Value(std::move(values))}}));
   else if (!values.empty())
     print_value(machine, format, values.front());
@@ -149,25 +149,26 @@ void print_reports(const Invocation& invocation, Machine& machine, const std::ve
 
 Result<ExitCode> run_uninstall(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const Cluster cluster, open_cluster(invocation, machine));
-  MIST_TRY(std::vector<Doomed> doomed, named_releases(invocation, cluster));
-  MIST_TRY_VOID(plan_all(invocation, machine, cluster, doomed));
+  MIST_TRY(std::vector<UninstallTarget> targets, named_releases(invocation, cluster));
+  MIST_TRY_VOID(plan_all(invocation, machine, cluster, targets));
   const bool dry = invocation.text("dry-run") != "none";
   if (dry) {
-    for (Doomed& each : doomed) {
+    for (UninstallTarget& each : targets) {
       if (!each.plan) continue;
       each.report = action::UninstallReport{.plan = *std::move(each.plan)};
       each.plan.reset();
     }
-  } else if (std::ranges::any_of(doomed, [](const Doomed& each) { return each.plan.has_value(); })) {
-    MIST_TRY(const bool yes, confirm(machine, invocation, question_for(doomed)));
+  } else if (std::ranges::any_of(targets,
+                                 [](const UninstallTarget& each) { return each.plan.has_value(); })) {
+    MIST_TRY(const bool yes, confirm(machine, invocation, question_for(targets)));
     // No interruption: the command ended as it was told to, without what it was run for.
     if (!yes) return error(ErrorKind::Forbidden, "nothing was deleted, because the answer was no");
-    uninstall_all(invocation, machine, cluster, doomed);
+    uninstall_all(invocation, machine, cluster, targets);
   }
-  print_reports(invocation, machine, doomed, dry);
-  if (doomed.size() == 1 && doomed.front().failure) return *std::move(doomed.front().failure);
+  print_reports(invocation, machine, targets, dry);
+  if (targets.size() == 1 && targets.front().failure) return *std::move(targets.front().failure);
   std::vector<ReleaseFailure> failures;
-  for (Doomed& each : doomed)
+  for (UninstallTarget& each : targets)
     if (each.failure) failures.push_back({each.id, *std::move(each.failure)});
   if (auto failure = failure_of_several(std::move(failures))) return *std::move(failure);
   MIST_TRY_VOID(machine.context.check());

@@ -15,7 +15,7 @@ namespace mist::releases {
 
 using encoding::Value;
 
-class ToldDrift {
+class ReportedDrift {
  public:
   /// Whether no Event told of the drift with that digest last. `release`: the Release, with the status that
   /// it has.

@@ -6,7 +6,7 @@
 
 namespace mist::testing {
 
-class UntiringClock final : public Clock {
+class StoppedBootClock final : public Clock {
  public:
   WallTime now() const override { return real_.now(); }
   SteadyTime steady_now() const override { return real_.steady_now(); }

@@ -1,4 +1,4 @@
-#include "action/deploy/untold_moves.h"
+#include "action/deploy/unfinished_moves.h"
 
 #include <algorithm>
 #include <map>
@@ -99,9 +99,9 @@ Result<std::vector<InventoryItem>> still_named(const Environment& environment, c
   return found;
 }
 
-Result<std::vector<UntoldMove>> untold_moves_to(const Environment& environment, const ReleaseState& state,
-                                                const Context& context) {
-  std::vector<UntoldMove> moves;
+Result<std::vector<UnfinishedMove>> unfinished_moves_to(const Environment& environment,
+                                                        const ReleaseState& state, const Context& context) {
+  std::vector<UnfinishedMove> moves;
   const release::Revision* const deployed = settled_revision(state);
   if (deployed == nullptr) return moves;
   std::set<ReleaseId> sources;
@@ -122,9 +122,9 @@ Result<std::vector<UntoldMove>> untold_moves_to(const Environment& environment, 
   return moves;
 }
 
-Result<std::vector<UntoldMove>> untold_moves_from(const Environment& environment, const ReleaseState& state,
-                                                  const Context& context) {
-  std::vector<UntoldMove> moves;
+Result<std::vector<UnfinishedMove>> unfinished_moves_from(const Environment& environment,
+                                                          const ReleaseState& state, const Context& context) {
+  std::vector<UnfinishedMove> moves;
   for (const ReleaseId& id : holders(environment, state, context)) {
     const auto taker = read_release(environment, id, context, LostRevision::Allowed);
     if (!taker.ok()) {
@@ -146,7 +146,7 @@ Result<std::vector<UntoldMove>> untold_moves_from(const Environment& environment
   return moves;
 }
 
-bool forget(std::vector<InventoryItem>& inventory, const UntoldMove& move) {
+bool forget(std::vector<InventoryItem>& inventory, const UnfinishedMove& move) {
   return std::erase_if(inventory, [&](const InventoryItem& item) {
            return std::ranges::any_of(move.items,
                                       [&](const InventoryItem& each) { return is_same(each, item); });

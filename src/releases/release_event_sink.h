@@ -10,12 +10,12 @@
 
 namespace mist::releases {
 
-class Telling final : public EventSink {
+class ReleaseEventSink final : public EventSink {
  public:
   /// `planned`: called before the first write, with what is done. `next` outlives this.
   /// `who`: "Release shop/web", which `fields` say too.
-  Telling(EventSink& next, std::string who, MessageFields fields,
-          std::function<void(const PlanAnnounced&)> planned)
+  ReleaseEventSink(EventSink& next, std::string who, MessageFields fields,
+                   std::function<void(const PlanAnnounced&)> planned)
       : next_(next), who_(std::move(who)), fields_(std::move(fields)), planned_(std::move(planned)) {}
 
   void message(const Message& event) override {

@@ -10,7 +10,7 @@
 
 namespace mist::action {
 
-struct UntoldMove {
+struct UnfinishedMove {
   release::ReleaseId from;                  ///< its record names them
   release::ReleaseId to;                    ///< they are this one's for good
   std::vector<apply::InventoryItem> items;  ///< as `to` has them
@@ -25,14 +25,14 @@ Result<std::vector<apply::InventoryItem>> still_named(const Environment& environ
                                                       const ReleaseState& source, const Context& context);
 
 /// Those to a release, whose newest revision is deployed.
-Result<std::vector<UntoldMove>> untold_moves_to(const Environment& environment, const ReleaseState& state,
-                                                const Context& context);
+Result<std::vector<UnfinishedMove>> unfinished_moves_to(const Environment& environment,
+                                                        const ReleaseState& state, const Context& context);
 /// Those from a release, by the labels of the objects in its record. Objects that can't be read are left out.
-Result<std::vector<UntoldMove>> untold_moves_from(const Environment& environment, const ReleaseState& state,
-                                                  const Context& context);
+Result<std::vector<UnfinishedMove>> unfinished_moves_from(const Environment& environment,
+                                                          const ReleaseState& state, const Context& context);
 
 /// Takes its items out of an inventory of `from`; whether there were any.
-bool forget(std::vector<apply::InventoryItem>& inventory, const UntoldMove& move);
+bool forget(std::vector<apply::InventoryItem>& inventory, const UnfinishedMove& move);
 
 /// The revision that is deployed, also where the anchor does not say so yet; null: there is none.
 const release::Revision* settled_revision(const ReleaseState& state);

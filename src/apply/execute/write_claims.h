@@ -13,7 +13,7 @@
 
 namespace mist::apply {
 
-class Turns {
+class WriteClaims {
  public:
   /// True: it is the caller's to carry out, who must call finish() then. False: somebody else has it.
   bool claim(graph::Node node, bool ahead = false) {

@@ -18,7 +18,7 @@ namespace mist::operator_ {
 inline constexpr Duration kFirstLook = std::chrono::seconds(10);
 inline constexpr Duration kLongestLookPause = std::chrono::minutes(5);
 
-class Troubles {
+class UnreadyCauses {
  public:
   /// The instance is looked at; it asks about what isn't ready.
   void begin();
@@ -35,14 +35,14 @@ class Troubles {
   std::optional<SteadyTime> next() const;
 
  private:
-  struct Trouble {
+  struct Entry {
     apply::Unready object;
     SteadyTime next{};
     int looks = 0;
     std::string cause = {};
     bool asked = true;  // since begin()
   };
-  std::map<ObjectId, Trouble> all_;
+  std::map<ObjectId, Entry> all_;
 };
 
 }  // namespace mist::operator_

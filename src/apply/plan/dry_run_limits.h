@@ -8,9 +8,9 @@
 
 namespace mist::apply {
 
-class Asking {
+class DryRunLimits {
  public:
-  explicit Asking(const Context& context) : context_(context) {}
+  explicit DryRunLimits(const Context& context) : context_(context) {}
 
   /// kube::ApplyOptions::insist of the next question.
   bool insists() const { return insists_; }

@@ -1,4 +1,4 @@
-#include "releases/told_drift.h"
+#include "releases/reported_drift.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace mist::releases {
 namespace {
 
-class ToldDriftTest : public ::testing::Test {
+class ReportedDriftTest : public ::testing::Test {
  protected:
   /// A look that sees that drift, and whose status is written. Whether an Event tells of it.
   bool look(std::string words, std::string digest) {
@@ -25,14 +25,14 @@ class ToldDriftTest : public ::testing::Test {
     object_.set("status", crd_is_older_ && !older.empty() ? older.front() : status);
     return news;
   }
-  void restart() { told_ = std::make_unique<ToldDrift>(); }
+  void restart() { told_ = std::make_unique<ReportedDrift>(); }
 
   Value object_ = testing::yaml("metadata: {name: web, namespace: apps, uid: u1, generation: 3}\nspec: {}");
-  std::unique_ptr<ToldDrift> told_ = std::make_unique<ToldDrift>();
+  std::unique_ptr<ReportedDrift> told_ = std::make_unique<ReportedDrift>();
   bool crd_is_older_ = false;
 };
 
-TEST_F(ToldDriftTest, IsToldOnceAndAgainWhenItChanges) {
+TEST_F(ReportedDriftTest, IsToldOnceAndAgainWhenItChanges) {
   EXPECT_TRUE(look("one field", "sha256:1"));
   EXPECT_FALSE(look("one field", "sha256:1"));
   restart();
@@ -43,19 +43,19 @@ TEST_F(ToldDriftTest, IsToldOnceAndAgainWhenItChanges) {
 }
 
 // The words of a condition are for people: another version may choose others.
-TEST_F(ToldDriftTest, OtherWordsOfTheSameDriftAreNoNews) {
+TEST_F(ReportedDriftTest, OtherWordsOfTheSameDriftAreNoNews) {
   EXPECT_TRUE(look("one field", "sha256:1"));
   EXPECT_FALSE(look("1 field; it is left as it is: no", "sha256:1"));
   EXPECT_TRUE(look("1 field; it is left as it is: no", "sha256:2"));
 }
 
-TEST_F(ToldDriftTest, AChangeAcrossARestartIsTold) {
+TEST_F(ReportedDriftTest, AChangeAcrossARestartIsTold) {
   EXPECT_TRUE(look("one field", "sha256:1"));
   restart();
   EXPECT_TRUE(look("another field", "sha256:2"));
 }
 
-TEST_F(ToldDriftTest, TheCrdOfAnOlderOperatorRepeatsNoEvent) {
+TEST_F(ReportedDriftTest, TheCrdOfAnOlderOperatorRepeatsNoEvent) {
   crd_is_older_ = true;
   EXPECT_TRUE(look("one field", "sha256:1"));
   ASSERT_EQ(drift_digest_of(object_), "");
@@ -69,13 +69,13 @@ TEST_F(ToldDriftTest, TheCrdOfAnOlderOperatorRepeatsNoEvent) {
   EXPECT_TRUE(look("one field", "sha256:1"));
 }
 
-TEST_F(ToldDriftTest, ADriftThatAnOlderOperatorToldOfIsNoNews) {
+TEST_F(ReportedDriftTest, ADriftThatAnOlderOperatorToldOfIsNoNews) {
   object_.set("status", testing::yaml("conditions: [{type: Drifted, status: 'True', message: one field}]"));
   EXPECT_FALSE(look("one field", "sha256:1"));
   EXPECT_EQ(drift_digest_of(object_), "sha256:1");
 }
 
-TEST_F(ToldDriftTest, AnotherReleaseOfItsNameIsAnother) {
+TEST_F(ReportedDriftTest, AnotherReleaseOfItsNameIsAnother) {
   crd_is_older_ = true;
   EXPECT_TRUE(look("one field", "sha256:1"));
   object_["metadata"].set("uid", "u2");

@@ -10,10 +10,10 @@
 
 namespace mist::apply {
 
-class Moment {
+class RetryWindow {
  public:
   /// `context` must outlive it.
-  explicit Moment(const Context& context) : context_(context) {}
+  explicit RetryWindow(const Context& context) : context_(context) {}
 
   /// Sleeps, longer each time. False: it is over, or the work is stopped.
   bool pause() {

@@ -1,4 +1,4 @@
-#include "releases/told_drift.h"
+#include "releases/reported_drift.h"
 
 #include "apimachinery/conditions.h"
 #include "releases/status.h"
@@ -10,7 +10,7 @@ std::string_view uid_of(const Value& release) { return release.string_at({"metad
 
 }  // namespace
 
-bool ToldDrift::is_news(const Value& release, std::string_view digest) const {
+bool ReportedDrift::is_news(const Value& release, std::string_view digest) const {
   if (const std::string_view told = drift_digest_of(release); !told.empty()) return told != digest;
   if (apimachinery::condition_of(release, "Drifted") == nullptr) return true;
   const std::lock_guard lock(mutex_);
@@ -18,7 +18,7 @@ bool ToldDrift::is_news(const Value& release, std::string_view digest) const {
   return known != digests_.end() && known->second != digest;
 }
 
-void ToldDrift::note(const Value& release, std::string_view digest) {
+void ReportedDrift::note(const Value& release, std::string_view digest) {
   const std::lock_guard lock(mutex_);
   if (digest.empty()) {
     digests_.erase(std::string(uid_of(release)));

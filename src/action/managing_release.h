@@ -11,7 +11,7 @@
 
 namespace mist::action {
 
-struct Keeper {
+struct ManagingRelease {
   enum class State : std::uint8_t {
     Ready,
     NotReady,
@@ -26,25 +26,27 @@ struct Keeper {
 
   std::string display() const;  ///< "Release shop/web"
 };
-std::string_view to_string(Keeper::State state);  ///< "ready", "not ready", "stalled", "suspended", "unknown"
+/// "ready", "not ready", "stalled", "suspended", "unknown"
+std::string_view to_string(ManagingRelease::State state);
 
 /// Nothing: no Release keeps it, or the one in its record is gone, or keeps another release by now.
-std::optional<Keeper> keeper_of(const Environment& environment, const release::Anchor& anchor,
-                                const Context& context);
+std::optional<ManagingRelease> managing_release_of(const Environment& environment,
+                                                   const release::Anchor& anchor, const Context& context);
 
 /// The Release on whose behalf it is done deployed it last, and not a namesake of an earlier time, which may
 /// have been deleted and have left the release.
-bool is_kept_by(const release::Head& head, const Environment& environment);
+bool is_managed_by(const release::Head& head, const Environment& environment);
 
 /// On behalf of a Release: the record names it from now on, as it would after a deployment. One write, and
 /// none where it is named already, or while somebody has the lock. anchor_moved(error): the anchor changed
 /// since it was read.
-Status record_keeper(const Environment& environment, const ReleaseState& state, const Context& context);
+Status record_managing_release(const Environment& environment, const ReleaseState& state,
+                               const Context& context);
 
-enum class KeptChange : std::uint8_t { Deploy, Uninstall };
+enum class ManagedChange : std::uint8_t { Deploy, Uninstall };
 /// Warns of a Release that will undo what its user is about to do. Nothing where the change is that Release's
 /// own, or where it is suspended.
-void warn_of_keeper(const Environment& environment, const ReleaseState& state, KeptChange change,
-                    const Context& context);
+void warn_of_managing_release(const Environment& environment, const ReleaseState& state, ManagedChange change,
+                              const Context& context);
 
 }  // namespace mist::action

@@ -1,5 +1,5 @@
 #pragma once
-// AwayRepositories: the chart repositories that failed when they were asked last, so that one command waits
+// RepositoryHealth: the chart repositories that failed when they were asked last, so that one command waits
 // once for each; and those that answered, so that it need not ask each time. By their URLs: a server that
 // fails for one of them may have the others. Any thread.
 
@@ -14,15 +14,15 @@
 
 namespace mist::registry {
 
-class AwayRepositories {
+class RepositoryHealth {
  public:
-  /// Why it is away; nothing: it isn't, or nobody asked it.
-  std::optional<Error> why_away(const std::string& url) const {
+  /// Why its last request failed; nothing: it didn't, or it was not asked yet.
+  std::optional<Error> last_failure(const std::string& url) const {
     const std::scoped_lock lock(mutex_);
     const auto found = failures_.find(url);
     return found == failures_.end() ? std::nullopt : std::optional(found->second);
   }
-  void note_away(const std::string& url, Error why) {
+  void note_failure(const std::string& url, Error why) {
     const std::scoped_lock lock(mutex_);
     failures_.insert_or_assign(url, std::move(why));
   }
