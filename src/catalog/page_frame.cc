@@ -1,5 +1,6 @@
 #include "catalog/page_frame.h"
 
+#include "base/url.h"
 #include "catalog/asset_path.h"
 #include "catalog/script.h"
 #include "http/url.h"
@@ -163,7 +164,7 @@ std::string words_of(std::string_view path) {
     path = path.substr(0, path.find('/'));
   }
   std::string search;
-  const std::string plain = http::unescape(path);
+  const std::string plain = percent_decoded(path);
   for (const char c : plain.substr(0, kLongest)) {
     const bool is_of_word =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';

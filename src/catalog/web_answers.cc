@@ -5,9 +5,9 @@
 
 #include "base/storage_fault.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "catalog/json_views.h"
 #include "encoding/json.h"
-#include "http/url.h"
 
 namespace mist::catalog {
 
@@ -133,7 +133,7 @@ std::optional<std::vector<std::string>> parts_of(std::string_view path) {
   path.remove_prefix(1);
   if (path.empty()) return parts;
   for (const std::string_view each : split(path, '/')) {
-    std::string part = http::unescape(each);
+    std::string part = percent_decoded(each);
     if (part.empty() || part == "." || part == ".." || part.size() > 300 || !is_valid_utf8(part) ||
         std::ranges::any_of(
             part, [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }))
@@ -152,7 +152,7 @@ Fields query_parts(std::string_view query) {
     const auto meant = [](std::string_view text) {
       std::string plain(text);
       std::ranges::replace(plain, '+', ' ');
-      return http::unescape(plain);
+      return percent_decoded(plain);
     };
     std::string value = equals == each.npos ? std::string() : meant(each.substr(equals + 1));
     if (is_valid_utf8(value)) parts.emplace(meant(each.substr(0, equals)), std::move(value));

@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "base/url.h"
+
 namespace mist::cli {
 
 Result<std::string> read_named_file(Machine& machine, const std::string& name, std::uint64_t limit) {
   if (name != kStandardInput) {
     auto content = machine.files.read(name, limit);
     // Helm fetches them.
-    if (!content.ok() && content.error().kind == ErrorKind::NotFound && name.find("://") != name.npos)
+    if (!content.ok() && content.error().kind == ErrorKind::NotFound && is_url(name))
       content.error().hint = "addresses are not fetched: download it, and give the file";
     return content;
   }

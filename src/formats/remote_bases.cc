@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "config/redact.h"
 #include "crypto/digest.h"
 #include "encoding/json.h"
@@ -134,7 +135,7 @@ class Completion {
  public:
   Completion(const RemoteDependencies& dependencies, package::Source& source, const Context& context)
       : dependencies_(dependencies), source_(source), context_(context), room_(source.reference) {
-    if (!dependencies.is_local && dependencies.origin.contains("://")) trusted_.add(dependencies.origin);
+    if (!dependencies.is_local && is_url(dependencies.origin)) trusted_.add(dependencies.origin);
   }
 
   Result<std::vector<resolve::LockedRemote>> run() {

@@ -69,8 +69,6 @@ std::string escape_segment(std::string_view text) { return percent_encoded(text)
 
 std::string escape_query(std::string_view text) { return percent_encoded(text); }
 
-std::string unescape(std::string_view text) { return percent_decoded(text); }
-
 std::string query_of(std::span<const std::pair<std::string, std::string>> parameters) {
   std::string out;
   for (const auto& [name, value] : parameters)
@@ -83,10 +81,6 @@ std::string join_url(std::string_view base, std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
   return fmt::format("{}/{}", base, path);
 }
-
-bool has_scheme(std::string_view url) { return !scheme_of(url).empty(); }
-
-std::string resolved_url(std::string_view base, std::string_view to) { return mist::resolved_url(base, to); }
 
 // Of any text, a URL or not, so nothing is parsed.
 std::string loggable_url(std::string_view url) {

@@ -33,23 +33,16 @@ struct Url {
   friend bool operator==(const Url&, const Url&) = default;
 };
 
-/// Escapes everything but unreserved characters (RFC 3986 section 2.3), '/' too.
+/// Escapes everything but unreserved characters (RFC 3986 section 2.3), '/' too. Undone by percent_decoded().
 std::string escape_segment(std::string_view text);
 /// The same for the name or value of a query parameter; a blank becomes %20.
 std::string escape_query(std::string_view text);
-/// The inverse of both; an incomplete escape stays as it is.
-std::string unescape(std::string_view text);
 
 /// "a=1&b=x%20y" of names and values as they are meant.
 std::string query_of(std::span<const std::pair<std::string, std::string>> parameters);
 
 /// One '/' between both: ("https://h/base/", "/api/v1") is "https://h/base/api/v1". Neither has a query.
 std::string join_url(std::string_view base, std::string_view path);
-
-/// True for "https://h/x" and "mailto:x", not for "//h/x", "/x" and "x".
-bool has_scheme(std::string_view url);
-/// RFC 3986 section 5.2: `to` resolved in a document at `base`. A reference with a scheme stays as it is.
-std::string resolved_url(std::string_view base, std::string_view to);
 
 /// `url` as it may stand in logs and messages: no user, and *** for query values that look like credentials.
 std::string loggable_url(std::string_view url);

@@ -1,3 +1,4 @@
+#include "base/url.h"
 #include "http/url.h"
 
 #include <gmock/gmock.h>
@@ -77,10 +78,10 @@ TEST(Url, RefusesWhatCanNotBeAsked) {
 }
 
 RC_GTEST_PROP(Escape, AndUnescapeAreInverse, (const std::string& text)) {
-  RC_ASSERT(unescape(escape_segment(text)) == text);
+  RC_ASSERT(percent_decoded(escape_segment(text)) == text);
   const auto url = Url::parse("https://h/" + escape_segment(text) + "?q=" + escape_query(text));
   RC_ASSERT(url.ok());
-  RC_ASSERT(unescape(url->path.substr(1)) == text);
+  RC_ASSERT(percent_decoded(url->path.substr(1)) == text);
 }
 
 TEST(Query, JoinsParameters) {

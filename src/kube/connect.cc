@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 #include "kube/auth_transport.h"
 #include "kube/cluster_ca.h"
@@ -74,7 +75,7 @@ class RetryingClient final : public http::Transport {
 Result<http::Url> server_url(const ResolvedContext& context) {
   const ClusterEntry& cluster = context.cluster;
   std::string address = cluster.server;
-  if (address.find("://") == std::string::npos) {
+  if (!is_url(address)) {
     const bool tls = cluster.insecure_skip_tls_verify || !cluster.ca_pem.empty() ||
                      !cluster.certificate_authority.empty() || !context.user.client_certificate.empty() ||
                      !context.user.client_certificate_pem.empty();

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "encoding/json.h"
 #include "http/url.h"
 
@@ -39,7 +40,7 @@ Value attributes(const Pairs& pairs) {
 
 // Nothing: a percent sign begins no escape. Each escape is two characters longer than what it stands for.
 std::optional<std::string> unescaped(std::string_view text) {
-  std::string plain = http::unescape(text);
+  std::string plain = percent_decoded(text);
   const auto percents = static_cast<std::size_t>(std::ranges::count(text, '%'));
   return text.size() - plain.size() == 2 * percents ? std::optional(std::move(plain)) : std::nullopt;
 }

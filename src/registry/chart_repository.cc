@@ -29,12 +29,12 @@ std::string shown(std::string_view url) { return escape_controls(config::redact_
 // As Helm's ResolveReferenceURL: what isn't absolute has the query of the repository (tokens of artifact
 // servers), whatever was its own.
 std::string in_repository(std::string_view repository, std::string_view to) {
-  if (http::has_scheme(to)) return std::string(to);
+  if (!scheme_of(to).empty()) return std::string(to);
   repository = repository.substr(0, repository.find('#'));
   const auto query = std::min(repository.find('?'), repository.size());
   std::string base(repository.substr(0, query));
   if (!base.ends_with('/')) base += '/';
-  const std::string url = http::resolved_url(base, to);
+  const std::string url = resolved_url(base, to);
   return url.substr(0, url.find_first_of("?#")) + std::string(repository.substr(query));
 }
 
@@ -86,7 +86,7 @@ Status check_bounds(const Value& entries, const std::string& name) {
 
 std::string ChartVersion::file_name() const {
   const std::string path = url.substr(0, url.find_first_of("?#"));
-  std::string name = http::unescape(path.substr(path.rfind('/') + 1));
+  std::string name = percent_decoded(path.substr(path.rfind('/') + 1));
   const bool fine = name.ends_with(".tgz") && !name.starts_with('.') && name.find('/') == std::string::npos;
   return fine ? name : fmt::format("{}-{}.tgz", chart, version);
 }

@@ -4,6 +4,7 @@
 
 #include "base/output_file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "encoding/json.h"
 
 namespace mist::registry {
@@ -70,7 +71,7 @@ const Value::Member* entry_of(const Value& document, const std::string& key) {
   };
   if (const auto* exact = find([&](const Value::Member& member) { return member.key == key; })) return exact;
   return find([&](const Value::Member& member) {
-    return member.key.find("://") != std::string::npos && host_of_key(member.key) == host_of_key(key);
+    return is_url(member.key) && host_of_key(member.key) == host_of_key(key);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/short_digest.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 #include "oci/answers.h"
 #include "oci/signature.h"
@@ -294,9 +295,9 @@ Status OciClient::each_page(OciCall call, std::string_view what,
     if (!next) return {};
     // Only what is asked changes, never who is asked.
     const std::string& asked = call.request.url;
-    const std::string base = http::has_scheme(asked) ? asked : exchange_.origin_of(host) + asked;
-    const std::string url = http::resolved_url(base, *next);
-    if (origin_in(url) != origin_in(exchange_.origin_of(host)))
+    const std::string origin = exchange_.origin_of(host);
+    const std::string url = resolved_url(resolved_url(origin + "/", asked), *next);
+    if (origin_in(url) != origin_in(origin))
       return error(ErrorKind::Invalid, "{} lists {} at another address", host, what)
           .with_because(escape_controls(http::loggable_url(url)))
           .with_hint("ask whoever runs the registry");

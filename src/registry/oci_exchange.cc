@@ -123,7 +123,7 @@ Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std
                                                   const std::optional<OciAnswer>& known,
                                                   const Context& context) {
   http::Request request = call.request;
-  request.url = http::resolved_url(origin + "/", call.request.url);
+  request.url = resolved_url(origin + "/", call.request.url);
   std::string from = origin;
   for (int hop = 0; hop <= kMaxHops; ++hop) {
     const Result<http::Url> url = http::Url::parse(request.url);
@@ -142,7 +142,7 @@ Result<OciExchange::Answered> OciExchange::follow(const OciCall& call, const std
     const std::string_view location = http::find_header(response.headers, "location");
     if (!reads || !is_redirect(response.status) || location.empty())
       return Answered{std::move(response), *url};
-    const std::string next = http::resolved_url(request.url, location);
+    const std::string next = resolved_url(request.url, location);
     from = std::exchange(request.url, next.substr(0, next.find('#')));
   }
   return error(ErrorKind::Invalid, "{} redirects from one address to the next without end", call.host)

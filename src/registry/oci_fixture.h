@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "http/url.h"
 #include "oci/answers.h"
 #include "oci/layout.h"
@@ -140,7 +141,7 @@ class MemoryRegistry {
       return {.status = 201, .headers = {}, .body = {}};
     }
     if (after("/blobs/uploads/")) {
-      const std::string digest = http::unescape(url.query.substr(url.query.find("&digest=") + 8));
+      const std::string digest = percent_decoded(url.query.substr(url.query.find("&digest=") + 8));
       if (crypto::sha256(request.body).str() != digest) return failed(400, "DIGEST_INVALID");
       blobs[digest] = request.body;
       return {.status = 201, .headers = {}, .body = {}};

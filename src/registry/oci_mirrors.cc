@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "config/redact.h"
 #include "oci/signature.h"
 #include "registry/oci_copy.h"
@@ -43,7 +44,7 @@ bool is_mirrors_failure(const Result<T>& asked) {
 
 Result<std::string> parse_mirror_prefix(std::string_view text) {
   const std::string_view bare = text.substr(text.starts_with(oci::kScheme) ? oci::kScheme.size() : 0);
-  if (bare.find("://") != std::string_view::npos || bare.empty())
+  if (is_url(bare) || bare.empty())
     return error(ErrorKind::Invalid, "\"{}\" names no OCI registry", shown_url(text))
         .with_hint("write its host, or the host and a path: registry.example/team");
   MIST_TRY(const std::string prefix, oci::parse_prefix(fmt::format("{}{}", oci::kScheme, bare)));

@@ -106,9 +106,8 @@ Result<std::optional<OciUpload::Opened>> OciUpload::open(const oci::Repository& 
 Result<std::string> OciUpload::upload_address(const oci::Repository& repository, const std::string& asked,
                                               const http::Response& response) const {
   const std::string origin = registry_.origin_of(repository.host);
-  const std::string base = http::has_scheme(asked) ? asked : origin + asked;
   const std::string_view location = http::find_header(response.headers, "location");
-  std::string url = location.empty() ? base : http::resolved_url(base, location);
+  std::string url = resolved_url(resolved_url(origin + "/", asked), location);
   if (scheme_of(origin) == "https" && scheme_of(url) != "https")
     return error(ErrorKind::Invalid, "{} wants uploads over plain http", repository.host)
         .with_hint("ask whoever runs the registry");

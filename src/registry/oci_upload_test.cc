@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/url.h"
 #include "http/retry.h"
 #include "http/url.h"
 #include "registry/oci_fixture.h"
@@ -112,7 +113,7 @@ class UploadServer {
   }
 
   http::Response stored(const std::string& query) {
-    const std::string digest = http::unescape(query.substr(query.find("digest=") + 7));
+    const std::string digest = percent_decoded(query.substr(query.find("digest=") + 7));
     if (crypto::sha256(arrived_).str() != digest) return status_only(400);
     registry.blobs[digest] = arrived_;
     return status_only(201);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/url.h"
 #include "config/cache_limits.h"
 #include "oci/tags.h"
 #include "registry/chart_judge.h"
@@ -164,8 +165,8 @@ Result<PackageRef> Registries::parse(std::string_view text) const {
   Result<PackageRef> reference = PackageRef::parse(text);
   if (reference) return reference;
   Error& failure = reference.error();
-  const bool may_be_path = !text.empty() && text.size() < 4096 && text.find('\0') == std::string_view::npos &&
-                           text.find("://") == std::string_view::npos;
+  const bool may_be_path =
+      !text.empty() && text.size() < 4096 && text.find('\0') == std::string_view::npos && !is_url(text);
   if (may_be_path && impl_->dependencies.files.exists(Path(text)))
     failure.hint =
         fmt::format("did you mean ./{}? A local path begins with ./, ../ or /", escape_controls(text));

@@ -139,7 +139,7 @@ Result<CheckedFile> fetch_changed_file(http::Transport& transport, const std::st
     MIST_TRY(http::Response response, std::move(answer));
     const std::string_view next = http::find_header(response.headers, "location");
     if (response.status >= 300 && response.status < 400 && !next.empty()) {
-      std::string to = with_user_of(at, http::resolved_url(at, next));
+      std::string to = with_user_of(at, resolved_url(at, next));
       from = std::exchange(at, std::move(to));
       continue;
     }

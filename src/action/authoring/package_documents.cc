@@ -174,7 +174,7 @@ Value digest_set(std::string_view algorithm, std::string_view value) {
 
 // SPDX's "git+" in front of what git takes; "git@host:path" is ssh.
 std::string git_uri(const std::string& url) {
-  if (url.find("://") != std::string::npos) return fmt::format("git+{}", url);
+  if (is_url(url)) return fmt::format("git+{}", url);
   const auto colon = url.find(':');
   if (colon == std::string::npos) return fmt::format("git+{}", url);
   return fmt::format("git+ssh://{}/{}", url.substr(0, colon), url.substr(colon + 1));
