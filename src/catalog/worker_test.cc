@@ -27,8 +27,7 @@
 #include "release/lock.h"
 #include "sqlite/database.h"
 #include "testing/fake_cluster.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 #include "testing/yaml.h"
 
 namespace mist::catalog {
@@ -171,10 +170,6 @@ class WorkerTest : public ::testing::Test {
       : blobs_(files_, places_.blobs()),
         types_{package::KubeTypesDigest{36, kNoDigest}},
         engines_{package::EngineDigest{.name = "jinja", .sha256 = kNoDigest}} {
-    paths_.home = dir_.path() / "home";
-    paths_.config_file = paths_.home / "config.yaml";
-    paths_.state = paths_.home / "state";
-    paths_.cache = paths_.home / "cache";
     const auto database =
         *SqlConnections::open(sqlite_dialect(), [this]() -> Result<std::unique_ptr<sql::Database>> {
           MIST_TRY(sqlite::Database opened, sqlite::Database::open(places_.database()));
@@ -383,7 +378,7 @@ class WorkerTest : public ::testing::Test {
   Clock* cluster_time_ = &clock_;
   SystemRandom random_;
   mist::testing::RecordedEvents events_;
-  config::Paths paths_;
+  config::Paths paths_ = testing::paths_below(dir_.path() / "home");
   Outage outage_;
   std::unique_ptr<Store> store_;
   FileBlobs blobs_;

@@ -13,9 +13,7 @@
 #include "encoding/json.h"
 #include "http/over_limit.h"
 #include "testing/fake_transport.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::formats {
 namespace {
@@ -47,14 +45,6 @@ class RemoteBasesTest : public ::testing::Test {
         .lock = &lock};
     return fetch_remote_bases(dependencies, source, Context());
   }
-  static config::Paths paths_below(const Path& home) {
-    config::Paths paths;
-    paths.home = home;
-    paths.config_file = home / "config.yaml";
-    paths.state = home / "state";
-    paths.cache = home / "cache";
-    return paths;
-  }
   static constexpr const char* kOptions = ".mistletoe/kustomize.json";
   package::Files& files() { return std::get<package::Files>(source.content); }
 
@@ -63,7 +53,7 @@ class RemoteBasesTest : public ::testing::Test {
   HostProcessRunner processes;
   testing::RecordedEvents events;
   SystemClock clock;
-  config::Paths paths = paths_below(dir.path());
+  config::Paths paths = testing::paths_below(dir.path());
   registry::Registries registries{{disk, processes, events, paths, clock}};
   testing::FakeTransport web;
   resolve::LockFile lock;

@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <map>
 
-#include "base/clock.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "encoding/json.h"
 #include "http/url.h"
@@ -15,9 +13,7 @@
 #include "registry/package_blob.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::registry {
 namespace {
@@ -29,16 +25,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A catalog at https://catalog.example with the package etcd, and this machine's view of it.
-class CatalogRegistry : public ::testing::Test {
+class CatalogRegistry : public mist::testing::HomeFixture {
  protected:
   CatalogRegistry() {
-    const auto environment = [this](std::string_view name) -> std::optional<std::string> {
-      if (name == "MIST_HOME_LOCATION") return (temp.path() / "home").string();
-      return std::nullopt;
-    };
-    paths = *config::Paths::from_environment(environment, "/usr/bin/mistctl");
-    access = {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(web); },
-              .environment = environment};
     publish("1.0.0", "one");
     publish("1.2.0", "two");
     web.otherwise([this](const http::Request& request, const Context&) -> Result<http::Response> {
@@ -131,8 +120,7 @@ class CatalogRegistry : public ::testing::Test {
   }
 
   Registries& open() {
-    registries = std::make_unique<Registries>(
-        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Use});
+    registries = std::make_unique<Registries>(registries_on(web));
     return *registries;
   }
   Status add(const std::string& url = "https://catalog.example/") {
@@ -154,13 +142,6 @@ class CatalogRegistry : public ::testing::Test {
     return asked;
   }
 
-  mist::testing::TempDir temp;
-  HostFileSystem files;
-  HostProcessRunner processes;
-  mist::testing::RecordedEvents events;
-  SystemClock clock;
-  config::Paths paths;
-  OciAccess access;
   mist::testing::FakeTransport web;
   std::vector<Version> versions;
   std::map<std::string, std::string> blobs;

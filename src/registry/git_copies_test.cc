@@ -8,9 +8,7 @@
 #include "registry/address_copies.h"
 #include "registry/oci_fixture.h"
 #include "registry/registry.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::registry {
 namespace {
@@ -21,17 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // mirror.example is the only place that is asked for what is at git.example.
-class GitCopies : public ::testing::Test {
+class GitCopies : public mist::testing::HomeFixture {
  protected:
   GitCopies() {
-    const auto environment = [this](std::string_view name) -> std::optional<std::string> {
-      if (name == "MIST_HOME_LOCATION") return (temp.path() / "home").string();
-      return std::nullopt;
-    };
-    paths = *config::Paths::from_environment(environment, "/usr/bin/mistctl");
-    access = {
-        .transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(mirror.web); },
-        .environment = environment};
     EXPECT_TRUE(files.make_directories(paths.config_file.parent_path(), 0700).ok());
     EXPECT_TRUE(files
                     .write(paths.config_file,
@@ -52,8 +42,7 @@ class GitCopies : public ::testing::Test {
   }
   // As in another process.
   Registries& open() {
-    registries = std::make_unique<Registries>(
-        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Use});
+    registries = std::make_unique<Registries>(registries_on(mirror.web));
     return *registries;
   }
   Result<Fetched> fetch(const std::string& more = {}, std::string_view engine = {}) {
@@ -75,13 +64,6 @@ class GitCopies : public ::testing::Test {
 
   const std::string commit = std::string(40, 'a');
   const std::string named = "git+https://git.example/team.git//deploy?ref=" + commit;
-  mist::testing::TempDir temp;
-  HostFileSystem files;
-  HostProcessRunner processes;
-  mist::testing::RecordedEvents events;
-  SystemClock clock;
-  config::Paths paths;
-  OciAccess access;
   testing::MemoryRegistry mirror;
   std::unique_ptr<Registries> registries;
 };

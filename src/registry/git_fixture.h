@@ -11,13 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/event.h"
-#include "base/fs.h"
 #include "base/process.h"
-#include "config/paths.h"
 #include "registry/registry.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::registry::testing {
 
@@ -98,15 +94,8 @@ class WatchedRunner final : public ProcessRunner {
 };
 
 /// An upstream, and registries whose home is beside it.
-class RegistryFixture : public ::testing::Test {
+class RegistryFixture : public mist::testing::HomeFixture {
  protected:
-  RegistryFixture() : upstream(temp.path() / "upstream") {
-    paths.home = temp.path() / "home";
-    paths.config_file = paths.home / "config.yaml";
-    paths.state = paths.home / "state";
-    paths.cache = paths.home / "cache";
-  }
-
   /// Another process, so to speak: shares nothing but the disk.
   Registries open() { return Registries({files, runner, events, paths, clock}); }
 
@@ -128,13 +117,8 @@ class RegistryFixture : public ::testing::Test {
     return module != nullptr ? **module->bytes() : "a tree";
   }
 
-  mist::testing::TempDir temp;
-  Upstream upstream;
-  HostFileSystem files;
+  Upstream upstream{temp.path() / "upstream"};
   WatchedRunner runner;
-  mist::testing::RecordedEvents events;
-  config::Paths paths;
-  SystemClock clock;
 };
 
 }  // namespace mist::registry::testing

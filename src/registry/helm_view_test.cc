@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <map>
 
-#include "base/clock.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "http/url.h"
 #include "registry/chart_archive.h"
@@ -15,9 +13,7 @@
 #include "registry/oci_trust.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::registry {
 namespace {
@@ -28,17 +24,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // A chart repository at https://charts.example, and this machine's view of it.
-class HelmRegistry : public ::testing::Test {
+class HelmRegistry : public mist::testing::HomeFixture {
  protected:
   HelmRegistry() {
-    const auto environment = [this](std::string_view name) -> std::optional<std::string> {
-      if (name == "MIST_HOME_LOCATION") return (temp.path() / "home").string();
-      if (name == "HELM_REPOSITORY_CONFIG") return (temp.path() / "repositories.yaml").string();
-      return std::nullopt;
-    };
-    paths = *config::Paths::from_environment(environment, "/usr/bin/mistctl");
-    access = {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(web); },
-              .environment = environment};
     publish("1.0.0", "one");
     publish("1.2.0", "two");
     publish("2.0.0-rc.1", "three");
@@ -79,8 +67,13 @@ class HelmRegistry : public ::testing::Test {
   }
 
   Registries& open() {
-    registries = std::make_unique<Registries>(
-        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Use, check});
+    Registries::Dependencies dependencies = registries_on(web);
+    dependencies.check_provenance = check;
+    dependencies.oci.environment = [this](std::string_view name) -> std::optional<std::string> {
+      if (name == "HELM_REPOSITORY_CONFIG") return (temp.path() / "repositories.yaml").string();
+      return std::nullopt;
+    };
+    registries = std::make_unique<Registries>(std::move(dependencies));
     return *registries;
   }
   void add() {
@@ -106,13 +99,6 @@ class HelmRegistry : public ::testing::Test {
     return {};
   }
 
-  mist::testing::TempDir temp;
-  HostFileSystem files;
-  HostProcessRunner processes;
-  mist::testing::RecordedEvents events;
-  SystemClock clock;
-  config::Paths paths;
-  OciAccess access;
   mist::testing::FakeTransport web;
   std::string entries;
   std::map<std::string, std::string> archives;

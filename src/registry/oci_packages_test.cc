@@ -12,9 +12,7 @@
 #include "registry/oci_signatures.h"
 #include "registry/registry.h"
 #include "registry/subchart_source.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::registry {
 namespace {
@@ -24,25 +22,11 @@ using testing::MemoryRegistry;
 const std::string kCode("\0asm\1\0\0\0", 8);
 constexpr std::string_view kShopReference = "oci://reg.example/team/shop";
 
-class OciRegistries : public ::testing::Test {
+class OciRegistries : public mist::testing::HomeFixture {
  protected:
-  OciRegistries() {
-    paths.home = temp.path() / "home";
-    paths.config_file = paths.home / "config.yaml";
-    paths.state = paths.home / "state";
-    paths.cache = paths.home / "cache";
-  }
-
   /// As another process would have: only the disk is shared.
   Registries::Dependencies dependencies() {
-    Registries::Dependencies all{
-        files,
-        processes,
-        events,
-        paths,
-        clock,
-        {.transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote.web); },
-         .environment = [](std::string_view) { return std::nullopt; }}};
+    Registries::Dependencies all = registries_on(remote.web);
     all.signers = signers;
     return all;
   }
@@ -78,12 +62,6 @@ class OciRegistries : public ::testing::Test {
   }
   static oci::Artifact module(const std::string& more = {}) { return oci::module_artifact(kCode + more, {}); }
 
-  mist::testing::TempDir temp;
-  HostFileSystem files;
-  HostProcessRunner processes;
-  mist::testing::RecordedEvents events;
-  config::Paths paths;
-  SystemClock clock;
   MemoryRegistry remote;
   NewSigners signers = NewSigners::Leave;
 };

@@ -11,8 +11,7 @@
 #include "registry/oci_mirrors.h"
 #include "registry/oci_signatures.h"
 #include "testing/fake_clock.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::registry {
 namespace {
@@ -28,11 +27,7 @@ crypto::PrivateKey key_of(unsigned char seed) {
 
 class OciTrustTest : public ::testing::Test {
  protected:
-  OciTrustTest() {
-    paths.home = temp.path() / "home";
-    paths.state = paths.home / "state";
-    write_policy("  default: remember\n");
-  }
+  OciTrustTest() { write_policy("  default: remember\n"); }
   crypto::Digest publish(const std::string& tag, const std::string& code) {
     return remote.publish(tag, oci::module_artifact(code, {}));
   }
@@ -71,7 +66,7 @@ class OciTrustTest : public ::testing::Test {
   HostFileSystem files;
   mist::testing::RecordedEvents events;
   mist::testing::FakeClock clock;
-  config::Paths paths;
+  config::Paths paths = mist::testing::paths_below(temp.path() / "home");
   MemoryRegistry remote;
   const oci::Repository shop = repository_of("oci://reg.example/team/shop");
   NewSigners signers = NewSigners::Remember;

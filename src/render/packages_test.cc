@@ -9,9 +9,7 @@
 
 #include "registry/address_copies.h"
 #include "registry/oci_fixture.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::render {
 namespace {
@@ -20,16 +18,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
-class PackagesOfThisMachine : public ::testing::Test {
+class PackagesOfThisMachine : public testing::HomeFixture {
  protected:
-  PackagesOfThisMachine() {
-    paths.home = dir.path() / "home";
-    paths.config_file = paths.home / "config.yaml";
-    paths.state = paths.home / "state";
-    paths.cache = paths.home / "cache";
-  }
   std::string add(const std::string& name, std::string_view dependencies) {
-    const Path at = dir.path() / name;
+    const Path at = temp.path() / name;
     EXPECT_TRUE(files.make_directories(at, 0700).ok());
     EXPECT_TRUE(
         files
@@ -46,13 +38,6 @@ class PackagesOfThisMachine : public ::testing::Test {
     Packages packages({.registries = std::move(registries), .transport = {}, .engines = {}});
     return packages.fetch(reference, {}, Context());
   }
-
-  testing::TempDir dir;
-  HostFileSystem files;
-  HostProcessRunner processes;
-  testing::RecordedEvents events;
-  config::Paths paths;
-  SystemClock clock;
 };
 
 TEST_F(PackagesOfThisMachine, ThoseOfSomebodyElseNameNoPaths) {
@@ -72,8 +57,8 @@ TEST_F(PackagesOfThisMachine, ThoseOfSomebodyElseNameNoPaths) {
 // As in the next Pod of an operator, which never used that version.
 TEST_F(PackagesOfThisMachine, AVersionOfOtherBytesThanTheReleaseRunsIsRefusedAndNotRemembered) {
   const auto put = [&](const Path& path, std::string_view text) {
-    ASSERT_TRUE(files.make_directories((dir.path() / path).parent_path(), 0700).ok());
-    ASSERT_TRUE(files.write(dir.path() / path, text).ok());
+    ASSERT_TRUE(files.make_directories((temp.path() / path).parent_path(), 0700).ok());
+    ASSERT_TRUE(files.write(temp.path() / path, text).ok());
   };
   put("home/config.yaml",
       "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  registries:\n  - name: team\n"
@@ -154,9 +139,7 @@ TEST_F(PackagesOfThisMachine, ACommitOfOtherBytesThanTheReleaseWasMadeFromIsRefu
   recorded.engine = "yaml";
   const auto fetch_recorded = [&](const std::string& ref) {
     recorded.reference = "git+https://git.example/team.git//deploy?ref=" + ref;
-    registry::Registries::Dependencies registries{files, processes, events, paths, clock};
-    registries.oci.transport = [&] { return std::make_unique<testing::ForwardingTransport>(mirror.web); };
-    Packages packages({.registries = std::move(registries), .transport = {}, .engines = {}});
+    Packages packages({.registries = registries_on(mirror.web), .transport = {}, .engines = {}});
     return packages.fetch_recorded(recorded, recorded.engine, Context());
   };
   publish("# right\n");
@@ -183,8 +166,8 @@ TEST_F(PackagesOfThisMachine, ACommitOfOtherBytesThanTheReleaseWasMadeFromIsRefu
 
 TEST_F(PackagesOfThisMachine, AKustomizationOfSomebodyElseReadsNothingAroundIt) {
   const auto put = [&](const Path& path, std::string_view text) {
-    ASSERT_TRUE(files.make_directories((dir.path() / path).parent_path(), 0700).ok());
-    ASSERT_TRUE(files.write(dir.path() / path, text).ok());
+    ASSERT_TRUE(files.make_directories((temp.path() / path).parent_path(), 0700).ok());
+    ASSERT_TRUE(files.write(temp.path() / path, text).ok());
   };
   put("lib/kustomization.yaml", "resources: [secret.yaml]\n");
   put("lib/secret.yaml", "kind: Secret\n");
@@ -193,7 +176,7 @@ TEST_F(PackagesOfThisMachine, AKustomizationOfSomebodyElseReadsNothingAroundIt) 
       "resources: [../lib]\nhelmGlobals: {chartHome: ../charts}\nhelmCharts: [{name: db}]\n");
   const auto names = [&](bool is_unpacked) {
     std::set<std::string> found;
-    const auto source = fetch((dir.path() / "web").string(), is_unpacked);
+    const auto source = fetch((temp.path() / "web").string(), is_unpacked);
     if (!source.ok()) return std::set{source.error().to_line()};
     for (const auto& [path, text] : std::get<package::Files>(source->content)) found.insert(path);
     return found;

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::render {
 namespace {
 
 using encoding::Value;
 
-class WantedReleases : public ::testing::Test {
+class WantedReleases : public testing::HomeFixture {
  protected:
   WantedReleases() {
     EXPECT_TRUE(
@@ -30,18 +30,7 @@ class WantedReleases : public ::testing::Test {
     return one.render(facts, Context());
   }
 
-  testing::TempDir dir;
-  const Path folder = dir.path() / "package";
-  HostFileSystem files;
-  HostProcessRunner processes;
-  SystemClock clock;
-  NullEventSink events;
-  config::Paths paths = *config::Paths::from_environment(
-      [this](std::string_view name) -> std::optional<std::string> {
-        if (name == "MIST_HOME_LOCATION") return dir.path().string();
-        return std::nullopt;
-      },
-      "/usr/bin/mistctl");
+  const Path folder = temp.path() / "package";
   release::Revision stored;
   ReleaseFacts facts{.id = {"shop", "web"},
                      .fixed = {SecretString(std::string(32, 's')), "2026-01-02T03:04:05Z"},

@@ -11,9 +11,7 @@
 #include "encoding/tar.h"
 #include "package/installation_fault.h"
 #include "registry/oci_fixture.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -21,59 +19,43 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class BuildIndex : public ::testing::Test {
+class BuildIndex : public mist::testing::HomeFixture {
  protected:
   BuildIndex() {
-    paths_.home = dir_.path() / "home";
-    paths_.config_file = paths_.home / "config.yaml";
-    paths_.state = paths_.home / "state";
-    paths_.cache = paths_.home / "cache";
     remote_.away = true;
     write("web/1.0.0/web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n");
   }
   void write(std::string_view below, std::string_view text) {
-    ASSERT_TRUE(files_.write(dir_.path() / "registry/packages" / below, text).ok());
+    ASSERT_TRUE(files.write(temp.path() / "registry/packages" / below, text).ok());
   }
   render::Packages packages() {
-    const registry::OciAccess access{
-        .transport = [this] { return std::make_unique<mist::testing::ForwardingTransport>(remote_.web); },
-        .environment = [](std::string_view) { return std::nullopt; }};
-    return render::Packages({.registries = {files_, processes_, events_, paths_, clock_, access},
-                             .transport = {},
-                             .engines = {}});
+    return render::Packages({.registries = registries_on(remote_.web), .transport = {}, .engines = {}});
   }
   // By a program without any engine.
   Result<BuiltIndex> build(const std::vector<search::Entry>& before = {}) {
     render::Packages packages = this->packages();
-    package::Renderer renderer({}, events_);
-    return index_directory({files_, events_, packages, renderer}, dir_.path() / "registry", before,
-                           Context());
+    package::Renderer renderer({}, events);
+    return index_directory({files, events, packages, renderer}, temp.path() / "registry", before, Context());
   }
   // Of the registry in memory, which has one repository, whatever it is called.
   Result<BuiltIndex> build_oci(std::vector<std::string> names) {
     render::Packages packages = this->packages();
-    package::Renderer renderer({}, events_);
+    package::Renderer renderer({}, events);
     registry::OciClient client = remote_.client();
-    return index_oci({files_, events_, packages, renderer}, client, "oci://reg.example/team",
-                     std::move(names), {}, Context());
+    return index_oci({files, events, packages, renderer}, client, "oci://reg.example/team", std::move(names),
+                     {}, Context());
   }
   crypto::Digest publish(const std::string& tag, std::string_view kind) {
     remote_.away = false;
     const std::string text = fmt::format("apiVersion: v1\nkind: {}\nmetadata: {{name: web}}\n", kind);
-    const std::vector<encoding::TarFile> files{{"web.yaml", text}};
-    return remote_.publish(tag, oci::tree_artifact(*encoding::gzip(encoding::write_tar(files)), {}));
+    const std::vector<encoding::TarFile> content{{"web.yaml", text}};
+    return remote_.publish(tag, oci::tree_artifact(*encoding::gzip(encoding::write_tar(content)), {}));
   }
   Status fetch(std::string_view reference) {
     const auto fetched = packages().fetch(reference, {}, Context());
     return fetched ? Status() : Status(fetched.error());
   }
 
-  mist::testing::TempDir dir_;
-  HostFileSystem files_;
-  HostProcessRunner processes_;
-  mist::testing::RecordedEvents events_;
-  config::Paths paths_;
-  SystemClock clock_;
   registry::testing::MemoryRegistry remote_;
 };
 
@@ -129,7 +111,7 @@ TEST_F(BuildIndex, AServerThatAPackageNamesMayBeAway) {
   ASSERT_EQ(kept->entries.size(), 1U);
   EXPECT_EQ(kept->entries[0].version, "1.1.0");
   EXPECT_THAT(kept->entries[0].versions, ElementsAre("2.0.0", "1.1.0", "1.0.0"));
-  EXPECT_TRUE(events_.has("as in the earlier index: web: "));
+  EXPECT_TRUE(events.has("as in the earlier index: web: "));
   EXPECT_THAT(kept->left_out, ElementsAre());
   const auto without = build();
   ASSERT_TRUE(without.ok()) << without.error().to_line();
@@ -150,7 +132,7 @@ TEST_F(BuildIndex, WhatAPackageNamesMayBeOtherThanThisMachineRemembers) {
   ASSERT_TRUE(kept.ok()) << kept.error().to_line();
   ASSERT_EQ(kept->entries.size(), 1U);
   EXPECT_EQ(kept->entries[0].version, "1.0.0");
-  EXPECT_TRUE(events_.has("as in the earlier index: web: "));
+  EXPECT_TRUE(events.has("as in the earlier index: web: "));
 }
 
 // The index has the bytes that the registry has now, whatever this machine used before.
@@ -186,7 +168,7 @@ TEST_F(BuildIndex, ARepositoryThatIsListedMayHaveNothing) {
 
 TEST_F(BuildIndex, ATrustPolicyThatCannotBeReadIsNoIndex) {
   publish("1.0.0", "ConfigMap");
-  ASSERT_TRUE(files_.write(paths_.trust_policy(), "kind: TrustPolice\n").ok());
+  ASSERT_TRUE(files.write(paths.trust_policy(), "kind: TrustPolice\n").ok());
   const auto built = build_oci({"web"});
   ASSERT_FALSE(built.ok());
   EXPECT_NE(built.error().detail<LocalFault>(), nullptr) << built.error().to_line();

@@ -10,9 +10,7 @@
 #include "http/url.h"
 #include "package/guests_for_tests.h"
 #include "registry/oci_fixture.h"
-#include "testing/forwarding_transport.h"
-#include "testing/recorded_events.h"
-#include "testing/temp_dir.h"
+#include "testing/home_fixture.h"
 
 namespace mist::action {
 namespace {
@@ -26,7 +24,7 @@ using Tag = render::Packages::Tag;
 
 constexpr std::string_view kDb = "oci://reg.example/team/db";
 
-class PackageLock : public ::testing::Test {
+class PackageLock : public mist::testing::HomeFixture {
  protected:
   PackageLock() {
     another_machine();
@@ -35,13 +33,10 @@ class PackageLock : public ::testing::Test {
 
   /// Nothing was fetched there before.
   void another_machine() {
-    paths_.home = dir_.path() / fmt::format("home-{}", machines_++);
-    paths_.config_file = paths_.home / "config.yaml";
-    paths_.state = paths_.home / "state";
-    paths_.cache = paths_.home / "cache";
+    paths = mist::testing::paths_below(temp.path() / fmt::format("home-{}", machines_++));
   }
   void write(const std::string& text) {
-    ASSERT_TRUE(files_.write(directory_ / "mistletoe.yaml", "name: platform\n" + text).ok());
+    ASSERT_TRUE(files.write(directory_ / "mistletoe.yaml", "name: platform\n" + text).ok());
   }
   void publish(const std::string& version, std::string_view says) {
     const package::Source made =
@@ -50,25 +45,13 @@ class PackageLock : public ::testing::Test {
     remote_.publish(version, oci::module_artifact(**bytes, {}));
   }
   render::Packages packages() {
-    return render::Packages(
-        {.registries = {files_,
-                        processes_,
-                        events_,
-                        paths_,
-                        clock_,
-                        {.transport =
-                             [this] {
-                               return std::make_unique<mist::testing::ForwardingTransport>(remote_.web);
-                             },
-                         .environment = [](std::string_view) { return std::nullopt; }}},
-         .transport = {},
-         .engines = {}});
+    return render::Packages({.registries = registries_on(remote_.web), .transport = {}, .engines = {}});
   }
   Result<LockReport> lock(const LockChoices& choices = {}) {
-    MIST_TRY(const LockedSource source, read_locked_source(files_, directory_));
+    MIST_TRY(const LockedSource source, read_locked_source(files, directory_));
     render::Packages from = packages();
     MIST_TRY(LockReport report, resolve_lock(source, choices, from, Context()));
-    if (!choices.locked) MIST_TRY_VOID(files_.write(source.lock_file, report.lock.to_text()));
+    if (!choices.locked) MIST_TRY_VOID(files.write(source.lock_file, report.lock.to_text()));
     return report;
   }
   std::string changes(const Result<LockReport>& report) {
@@ -78,9 +61,9 @@ class PackageLock : public ::testing::Test {
       for (const PackageChange& each : report->changes) lines += to_text(each) + "\n";
     return lines;
   }
-  std::string lock_text() const { return files_.read(directory_ / "mistletoe.lock").value_or(""); }
+  std::string lock_text() const { return files.read(directory_ / "mistletoe.lock").value_or(""); }
   std::vector<OutdatedPackage> outdated() {
-    const auto source = read_locked_source(files_, directory_);
+    const auto source = read_locked_source(files, directory_);
     EXPECT_TRUE(source.ok());
     render::Packages from = packages();
     auto all = outdated_packages(*source, from, Context());
@@ -88,13 +71,7 @@ class PackageLock : public ::testing::Test {
     return std::move(all).value_or({});
   }
 
-  mist::testing::TempDir dir_;
-  Path directory_ = dir_.path() / "platform";
-  HostFileSystem files_;
-  HostProcessRunner processes_;
-  mist::testing::RecordedEvents events_;
-  config::Paths paths_;
-  SystemClock clock_;
+  Path directory_ = temp.path() / "platform";
   MemoryRegistry remote_;
   int machines_ = 0;
 };
@@ -122,9 +99,9 @@ TEST_F(PackageLock, AServerThatOnlyAPackageFromElsewhereNamesIsPublic) {
   ASSERT_TRUE(locked.ok()) << locked.error().to_line();
   EXPECT_THAT(asked_as_public(0), ElementsAre("other.example"));
 
-  registry::Registries registries({files_, processes_, events_, paths_, clock_});
+  registry::Registries registries({files, processes, events, paths, clock});
   render::Packages to_mirror = packages();
-  const auto mirrored = find_mirror_sources({files_, events_, registries, to_mirror, {registries, {}}},
+  const auto mirrored = find_mirror_sources({files, events, registries, to_mirror, {registries, {}}},
                                             {directory_.string()}, Context());
   ASSERT_TRUE(mirrored.ok()) << mirrored.error().to_line();
   std::map<std::string, bool> limited;
@@ -133,7 +110,7 @@ TEST_F(PackageLock, AServerThatOnlyAPackageFromElsewhereNamesIsPublic) {
   EXPECT_THAT(limited, ElementsAre(Pair("other.example", true), Pair("reg.example", false)));
 
   another_machine();
-  registry::Registries on_that({files_, processes_, events_, paths_, clock_});
+  registry::Registries on_that({files, processes, events, paths, clock});
   ASSERT_TRUE(on_that.add(registry::registry_with_oci("logs", "oci://other.example/logs"), Context()).ok());
   const std::size_t before = remote_.web.count();
   ASSERT_TRUE(lock().ok());
@@ -157,8 +134,8 @@ TEST_F(PackageLock, ATagThatWasMovedChangesNothingUntilAnUpdate) {
     EXPECT_EQ(all[0].fits, "1.0.0");
     another_machine();
   }
-  paths_.home = dir_.path() / "home-0";  // which knows the version with its first bytes
-  paths_.state = paths_.home / "state";
+  paths.home = temp.path() / "home-0";  // which knows the version with its first bytes
+  paths.state = paths.home / "state";
   EXPECT_EQ(changes(lock({.update_all = true})),
             "oci://reg.example/team/db 1.0.0: other content, its tag was moved in the registry\n");
   EXPECT_NE(lock_text(), before);
@@ -212,7 +189,7 @@ TEST_F(PackageLock, ThePackagePushedAgainHasTheBytesOfTheLock) {
 TEST_F(PackageLock, ARegistryThatMovedGivesTheLockedManifest) {
   publish("1.0.0", "first");
   const auto configure = [&](const std::string& url) {
-    registry::Registries registries({files_, processes_, events_, paths_, clock_});
+    registry::Registries registries({files, processes, events, paths, clock});
     (void)registries.remove("team", Context());
     ASSERT_TRUE(registries.add(registry::registry_with_oci("team", url), Context()).ok());
   };
@@ -254,13 +231,13 @@ TEST_F(PackageLock, TwoDependenciesOfOneNameAreAtTheirLines) {
 
 TEST_F(PackageLock, ACycleIsAtTheDependencyThatLeadsIntoIt) {
   publish("1.0.0", "first");
-  ASSERT_TRUE(files_
-                  .write(dir_.path() / "a/mistletoe.yaml",
+  ASSERT_TRUE(files
+                  .write(temp.path() / "a/mistletoe.yaml",
                          "{apiVersion: mistletoe.dev/v1, kind: MistPackage, metadata: {name: a}, spec: "
                          "{dependencies: [{name: again, package: ../a}]}}\n")
                   .ok());
   ASSERT_TRUE(
-      files_.write(dir_.path() / "a/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
+      files.write(temp.path() / "a/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n")
           .ok());
   write("dependencies:\n- {name: db, package: 'oci://reg.example/team/db'}\n- name: a\n  package: ../a\n");
   const auto refused = lock();
@@ -268,7 +245,7 @@ TEST_F(PackageLock, ACycleIsAtTheDependencyThatLeadsIntoIt) {
   EXPECT_THAT(refused.error().message, HasSubstr("in a cycle: platform → a → a"));
   ASSERT_TRUE(refused.error().where) << refused.error().to_line();
   EXPECT_EQ(refused.error().where->line, 4U);
-  EXPECT_FALSE(files_.exists(directory_ / "mistletoe.lock"));
+  EXPECT_FALSE(files.exists(directory_ / "mistletoe.lock"));
 }
 
 resolve::Selected selected(std::string package, const std::vector<std::string>& askers) {
@@ -316,13 +293,13 @@ TEST_F(PackageLock, AReferenceIsNoSource) {
        {std::pair("oci://reg.example/team/db:1.0.0", "mistctl registry tags oci://reg.example/team/db"),
         std::pair("team/db:1.0.0", "a directory with mistletoe.yaml"),
         std::pair("https://user:pw@reg.example/db", "a directory with mistletoe.yaml")}) {
-    const auto refused = read_locked_source(files_, text);
+    const auto refused = read_locked_source(files, text);
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
     EXPECT_THAT(refused.error().hint, HasSubstr(hint));
     EXPECT_EQ(refused.error().to_line().find("pw"), std::string::npos);
   }
-  EXPECT_EQ(read_locked_source(files_, "./nowhere").error().kind, ErrorKind::NotFound);
+  EXPECT_EQ(read_locked_source(files, "./nowhere").error().kind, ErrorKind::NotFound);
 }
 
 }  // namespace
