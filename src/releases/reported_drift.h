@@ -1,8 +1,8 @@
 #pragma once
-// Which drift an Event told of last: an Event is written when the drift of a Release changes, not at each
+// The drift that an Event reported last: an Event is written when the drift of a Release changes, not at each
 // look. The status remembers that, by a digest. A server with the CRD of an older operator has no field for
 // the digest; there, the digests are remembered as long as the operator runs, and after a restart a drift
-// that the condition Drifted shows counts as told. Any thread.
+// that the condition Drifted shows counts as reported. Any thread.
 
 #include <map>
 #include <mutex>
@@ -17,8 +17,8 @@ using encoding::Value;
 
 class ReportedDrift {
  public:
-  /// Whether no Event told of the drift with that digest last. `release`: the Release, with the status that
-  /// it has.
+  /// Whether the drift with that digest isn't the one that an Event reported last. `release`: the Release,
+  /// with the status that it has.
   bool is_news(const Value& release, std::string_view digest) const;
   /// That drift is what is there now. Empty: nothing has drifted, or the Release goes.
   void note(const Value& release, std::string_view digest);

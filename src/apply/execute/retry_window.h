@@ -1,7 +1,7 @@
 #pragma once
-// How long a request is tried again that is too early: the handler of a new kind appears a moment after its
-// CRD is established or its API service available, a policy that was deleted is asked for a moment
-// longer, and nothing announces either. About ten seconds. One thread.
+// About ten seconds in which a request that came too early is retried: the handler of a new kind appears a
+// moment after its CRD is established or its API service available, a policy that was deleted is asked for a
+// moment longer, and nothing announces either. One thread.
 
 #include <algorithm>
 #include <chrono>

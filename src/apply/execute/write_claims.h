@@ -1,6 +1,6 @@
 #pragma once
-// The turn of each write of a run: most come when the order says so, a few are brought forward by another
-// write that needs them. Each is carried out once. Any thread.
+// Claims on the writes of a run: most are carried out when the order says so, a few are brought forward by
+// another write that needs them. Each is carried out once. Any thread.
 
 #include <condition_variable>
 #include <map>
