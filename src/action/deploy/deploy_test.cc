@@ -111,7 +111,7 @@ TEST_F(DeployTest, AnUpgradeToTheSameValuesFromAFileWritesNothing) {
   EXPECT_TRUE(other->changed);
 }
 
-TEST_F(DeployTest, TheRecordNamesAManagingReleaseAsTheObjectThatItIs) {
+TEST_F(DeployTest, TheRecordNamesTheManagingReleaseByNameAndUid) {
   Environment managed = environment();
   managed.managing_release = "shop/web";
   for (const std::string uid : {"first", "second"}) {
@@ -126,7 +126,7 @@ TEST_F(DeployTest, TheRecordNamesAManagingReleaseAsTheObjectThatItIs) {
   EXPECT_EQ(now().anchor->head.kept_by_uid, "second");
 }
 
-TEST_F(DeployTest, AReleaseThatAnotherManagesFromNowOnAsItIsNamesItInItsRecord) {
+TEST_F(DeployTest, TheRecordNamesAManagingReleaseThatChangesNothingElse) {
   ASSERT_TRUE(install_now(std::string(testing::kTwoConfigMaps)).ok());
   Environment managed = environment();
   managed.managing_release = "shop/web";
