@@ -32,7 +32,7 @@ class ClientTls : public ::testing::Test {
     reply.respond(200, request.client_subject.empty() ? "hello" : "hello " + request.client_subject);
   }
   ServerTls server_tls(const CertificateOptions& options = {}) const {
-    const CertifiedKey pair = authority_.issue(wishes);
+    const CertifiedKey pair = authority_.issue(options);
     return {.certificate_pem = pair.certificate_pem, .key_pem = pair.key_pem, .client_ca_pem = {}};
   }
   ClientOptions trusting() const {
