@@ -73,6 +73,28 @@ TEST_F(ArchivesTest, OnlyAnUpdateTalksToTheServer) {
   EXPECT_FALSE(update().ok()) << "the server is away";
 }
 
+TEST_F(ArchivesTest, AServerThatMayNotBeAskedIsNot) {
+  upstream.allow_filters();
+  put_kube("etcd", "1.0.0");
+  upstream.commit();
+  add("ours", upstream.url());
+  ASSERT_TRUE(update().ok());
+  Home limited{files, runner, [] { return std::unique_ptr<http::Transport>(); }, temp.path() / "home",
+               [](const Archive&) -> Status { return error(ErrorKind::Invalid, "only mirrors are left"); }};
+  runner.commands.clear();
+  const auto again = limited.update(limited.archives()->front(), Context());
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.error().to_line(), HasSubstr("only mirrors are left"));
+  const Status added = limited.add_archive({.name = "more", .url = upstream.url()}, Context());
+  ASSERT_FALSE(added.ok());
+  EXPECT_THAT(added.error().to_line(), HasSubstr("only mirrors are left"));
+  EXPECT_EQ(limited.archives()->size(), 1U);
+  EXPECT_THAT(runner.commands, IsEmpty());
+  const auto catalog = limited.catalog(Context());
+  ASSERT_TRUE(catalog.ok()) << catalog.error().to_line();
+  EXPECT_TRUE(limited.get(*Home::choose(*catalog, "etcd"), Context()).ok()) << "what is here stays usable";
+}
+
 // The objects that a command asks the server for, one a line.
 std::optional<std::string> asked_for(const Command& command) {
   const bool is_fetch = registry::testing::WatchedRunner::has(command, "fetch") &&

@@ -69,6 +69,19 @@ Result<K3> k3_at(const Archive& archive, const std::string& directory, std::stri
   return k3;
 }
 
+// To a server that may not be asked.
+class NoTransport final : public http::Transport {
+ public:
+  explicit NoTransport(Error why) : why_(std::move(why)) {}
+  Result<http::Response> send(const http::Request&, const Context&) override { return why_; }
+  Result<http::Response> stream(const http::Request&, const http::BodyPiece&, const Context&) override {
+    return why_;
+  }
+
+ private:
+  Error why_;
+};
+
 // A service has the module alone.
 Result<registry::PackageTree> tree_of_module(const K3& k3, const registry::PackageModule& module) {
   MIST_TRY(const auto bytes, module.bytes());
@@ -343,6 +356,7 @@ Status Home::add_archive(const Archive& archive, const Context& context) {
              registry::GitUrl::parse(archive.url, std::filesystem::current_path()));
     added.url = url.text();
   }
+  MIST_TRY_VOID(check_may_ask(added));
   return change_archives(
       [&](std::vector<Archive>& archives) -> Status {
         if (std::ranges::find(archives, archive.name, &Archive::name) != archives.end())
@@ -413,16 +427,19 @@ Status Home::forget(const std::string& archive) {
 
 Result<registry::SnapshotStore> Home::store(const Archive& archive) const {
   MIST_TRY(registry::GitUrl url, registry::GitUrl::parse(archive.url, root_));
-  return registry::SnapshotStore(files_, git_, read_from(archive.name), std::move(url), "");
+  registry::SnapshotStore store(files_, git_, read_from(archive.name), std::move(url), "");
+  if (Status allowed = check_may_ask(archive); !allowed) store.stay_here(std::move(allowed).error());
+  return store;
 }
 
 Result<std::optional<Error>> Home::update(const Archive& archive, const Context& context) {
   const std::string doing = fmt::format("while updating the archive {}", archive.name);
   MIST_TRY(const FileLock lock, lock_archive(archive.name, context).in(doing));
   MIST_TRY_VOID(check_is_configured(archive).in(doing));
+  MIST_TRY_VOID(check_may_ask(archive).in(doing));
   MIST_TRY_VOID(bind(archive).in(doing));
   if (archive.is_service) {
-    MIST_TRY_VOID(service(archive).update(*transport_(), context).in(doing));
+    MIST_TRY_VOID(service(archive).update(*transport_to(archive), context).in(doing));
     return std::optional<Error>();
   }
   MIST_TRY(registry::SnapshotStore store, this->store(archive));
@@ -445,6 +462,11 @@ Result<std::optional<Error>> Home::update(const Archive& archive, const Context&
 
 Service Home::service(const Archive& archive) const {
   return Service(files_, read_from(archive.name), archive.url);
+}
+
+std::unique_ptr<http::Transport> Home::transport_to(const Archive& archive) const {
+  Status allowed = check_may_ask(archive);
+  return allowed ? transport_() : std::make_unique<NoTransport>(std::move(allowed).error());
 }
 
 Status Home::add_kubes_of_service(const Archive& archive, Catalog& catalog) const {
@@ -605,7 +627,7 @@ Result<registry::PackageTree> Home::fetched_tree(const Listed& listed, const Con
   MIST_TRY_VOID(check_address(*archive));
   if (archive->is_service) {
     MIST_TRY(registry::PackageContent content,
-             service(*archive).package(listed.digest, *transport_(), context));
+             service(*archive).package(listed.digest, *transport_to(*archive), context));
     if (auto* const tree = std::get_if<registry::PackageTree>(&content)) return std::move(*tree);
     return tree_of_module(listed.k3, std::get<registry::PackageModule>(content));
   }

@@ -88,15 +88,21 @@ class Home {
  public:
   /// Asked for when a service is spoken to.
   using MakeTransport = std::function<std::unique_ptr<http::Transport>()>;
-  /// `root` absolute. The others outlive this.
-  Home(FileSystem& files, ProcessRunner& processes, MakeTransport transport, Path root)
-      : files_(files), git_(processes), transport_(std::move(transport)), root_(std::move(root)) {}
+  /// Whether the server of an archive may be asked; its error is that of whatever isn't here then.
+  using MayAsk = std::function<Status(const Archive&)>;
+  /// `root` absolute. The others outlive this. Without `may_ask`, every server may be asked.
+  Home(FileSystem& files, ProcessRunner& processes, MakeTransport transport, Path root, MayAsk may_ask = {})
+      : files_(files),
+        git_(processes),
+        transport_(std::move(transport)),
+        root_(std::move(root)),
+        may_ask_(std::move(may_ask)) {}
 
   const Path& root() const { return root_; }
 
   /// Errors: Invalid, with file and line.
   Result<std::vector<Archive>> archives() const;
-  /// The network isn't asked. Errors: Invalid (name, address), Conflict (the name is taken).
+  /// The network isn't asked. Errors: Invalid (name, address), Conflict (the name is taken), of MayAsk.
   Status add_archive(const Archive& archive, const Context& context);
   /// And what was read from it; unpacked Kubes stay. NotFound.
   Status remove_archive(const std::string& name, const Context& context);
@@ -104,7 +110,7 @@ class Home {
   /// Fetches an archive: of a git repository all Kubes, of a service its index. Failed or killed, its last
   /// state stays. The result is why contents of some Kubes are missing, if they are: the next update
   /// continues there, and reading one fetches it. Errors: Conflict (nothing was written: another process has
-  /// removed it, or given its name another address), of SnapshotStore::update.
+  /// removed it, or given its name another address), of MayAsk, of SnapshotStore::update.
   Result<std::optional<Error>> update(const Archive& archive, const Context& context);
   /// The packages in all archives, as of the last update. An archive that can't be read, or never was, keeps
   /// nobody from the others; it is an error when those have nothing: NotFound (never updated), of git.
@@ -168,6 +174,8 @@ class Home {
   Status forget(const std::string& archive);
   Result<registry::SnapshotStore> store(const Archive& archive) const;
   Service service(const Archive& archive) const;
+  std::unique_ptr<http::Transport> transport_to(const Archive& archive) const;
+  Status check_may_ask(const Archive& archive) const { return may_ask_ ? may_ask_(archive) : Status(); }
   Status change_archives(const std::function<Status(std::vector<Archive>&)>& change, const Context& context);
   Status add_kubes(const Archive& archive, Catalog& catalog, const Context& context) const;
   Status add_kubes_of_service(const Archive& archive, Catalog& catalog) const;
@@ -194,6 +202,7 @@ class Home {
   registry::Git git_;
   MakeTransport transport_;
   Path root_;
+  MayAsk may_ask_;
 };
 
 }  // namespace mist::kpm

@@ -169,6 +169,7 @@ Result<std::optional<Snapshot>> SnapshotStore::current() const {
 
 Result<SnapshotStore::Updated> SnapshotStore::update(const Context& caller, bool force,
                                                      const std::function<Status(const Snapshot&)>& accept) {
+  if (stays_here_) return *stays_here_;
   const Context context = caller.with_timeout(kNetworkTimeout);
   MIST_TRY_VOID(config::make_private_directory(files_, directory_));
   MIST_TRY(FileLock lock, FileLock::acquire(directory_ / "lock", context));
@@ -523,6 +524,7 @@ Status SnapshotStore::fetch_contents(const Snapshot& snapshot, std::span<const T
   MIST_TRY(const FileLock lock, lock_contents(repository, context));
   keep_missing(objects, repository, context);
   reuse_contents(repository, objects, context);
+  if (stays_here_ && !objects.empty()) return *stays_here_;
   return fetch_parts({repository, most_in_snapshot(), false}, objects, kFetchBatch, context);
 }
 
@@ -601,6 +603,7 @@ Status SnapshotStore::fetch_missing(const Path& repository, std::vector<std::str
   if (!partial) return {};
   keep_missing(objects, repository, caller);
   if (objects.empty()) return {};
+  if (stays_here_) return *stays_here_;
   MIST_TRY(const FileLock lock, lock_contents(repository, caller));
   const Context context = caller.with_timeout(kNetworkTimeout);
   keep_missing(objects, repository, context);  // another reader was faster

@@ -81,6 +81,9 @@ class SnapshotStore {
 
   const GitUrl& url() const { return url_; }
 
+  /// From now on the remote isn't asked: `why` is the error of whatever isn't here.
+  void stay_here(Error why) { stays_here_ = std::move(why); }
+
   /// Removes the snapshots below `registries` that were used longest ago, until the rest is not larger than
   /// `limit` bytes. Those that are being read or updated stay. The next use of what went fetches it again.
   /// Returns how many bytes there are then.
@@ -138,6 +141,7 @@ class SnapshotStore {
   Path directory_;
   GitUrl url_;
   std::string ref_;
+  std::optional<Error> stays_here_;
 };
 
 }  // namespace mist::registry

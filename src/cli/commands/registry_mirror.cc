@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/kpm_home.h"
 #include "cli/output/output.h"
 #include "cli/parse/flags.h"
 #include "cli/places.h"
@@ -69,6 +70,12 @@ Result<ExitCode> run_add(const Invocation& invocation, Machine& machine) {
                                    mirror.only ? " only" : " first"));
   for (const registry::OciPlace& each : settings.missing_layouts(mirror))
     machine.events->warn(fmt::format("{} isn't there now", escape_controls(each.str())));
+  if (!mirror.only) return ExitCode::Ok;
+  MIST_TRY(const std::vector<config::Mirror> mirrors, settings.list());
+  for (const std::string& archive : archives_left_to_mirrors(machine, mirrors))
+    machine.events->warn(fmt::format(
+        "the archive {} of kpm can't be updated any more: only mirrors may be asked, which have no archives",
+        archive));
   return ExitCode::Ok;
 }
 
