@@ -86,6 +86,21 @@ TEST_F(GitCopies, APackageOfACommitIsWarnedOfUntilADigestProvesIt) {
   EXPECT_EQ(changed.error().kind, ErrorKind::Conflict);
 }
 
+TEST_F(GitCopies, ADigestOverrulesACopyThatNothingProved) {
+  publish(CopyOf::Package, "evil");
+  ASSERT_TRUE(fetch().ok());
+  const crypto::Digest digest = publish(CopyOf::Package, "right");
+  const auto right = fetch("@" + digest.str());
+  ASSERT_TRUE(right.ok()) << right.error().to_line();
+  EXPECT_EQ(right->digest, digest);
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("nothing proves"), HasSubstr("don't trust that mirror")));
+  // From now on it is the known one.
+  const auto again = fetch();
+  ASSERT_TRUE(again.ok()) << again.error().to_line();
+  EXPECT_EQ(again->digest, digest);
+  EXPECT_THAT(warnings(), IsEmpty());
+}
+
 TEST_F(GitCopies, APackageOfACommitAndADigestIsHeldAgainstIt) {
   const crypto::Digest digest = publish(CopyOf::Package, "right");
   ASSERT_TRUE(fetch("@" + digest.str()).ok());

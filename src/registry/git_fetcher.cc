@@ -28,6 +28,17 @@ Result<GitUrl> judged(const GitUrl& address, const BaseReference::Judge& judge, 
 
 Status accept_anything(const Snapshot&) { return {}; }
 
+// Git has an object for whatever it gives; a mirror's copy has none.
+bool is_of_copy(const Pin& pin) { return pin.object.empty(); }
+
+// Whether the reference names other bytes than those of a copy, which nothing proved.
+bool contradicts(const GitRef& reference, const Pin& pin) {
+  return is_of_copy(pin) && reference.digest && *reference.digest != pin.digest;
+}
+
+// The server doesn't answer; it says nothing of what is asked.
+bool is_away(ErrorKind kind) { return kind == ErrorKind::Retryable || kind == ErrorKind::Timeout; }
+
 Result<PackageContent> read_from(const SnapshotStore& store, const Snapshot& snapshot,
                                  const PackageIndex& index, const Located& located, bool may_be_kustomize,
                                  const Context& context) {
@@ -97,6 +108,24 @@ Result<GitFetcher::Read> GitFetcher::read(const GitRef& reference, const Context
   return Read{std::move(content), there.snapshot.commit, std::move(located.object), std::move(origin), {}};
 }
 
+// Where no mirror is asked any more, git says whether a copy was right.
+Result<bool> GitFetcher::may_be_proven(const GitRef& reference, const Pin& pin) const {
+  if (!is_of_copy(pin) || reference.digest) return false;
+  const std::optional<AddressName> name = AddressName::of(reference.url, reference.path);
+  if (!name) return true;
+  MIST_TRY(const AddressCopies::Places places, copies_.places(*name));
+  return places == AddressCopies::Places::Original;
+}
+
+// What git gives, or a digest names, counts for more than a copy that nothing proved.
+Status GitFetcher::keep_pin(const GitRef& reference, const std::optional<Pin>& before, Pin now) const {
+  const std::string name(kGitName);
+  const bool is_proven = !is_of_copy(now) || reference.digest;
+  if (!before || !is_of_copy(*before) || !is_proven) return known_.record(name, before, std::move(now));
+  if (before->digest != now.digest) warn_of_wrong_copy(now.reference, before->origin);
+  return known_.pins().replace(name, now);
+}
+
 Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& context,
                                   std::string_view engine) const {
   const std::string name(kGitName);
@@ -107,23 +136,31 @@ Result<Fetched> GitFetcher::fetch(const GitRef& reference, const Context& contex
   if (reference.names_commit()) {
     MIST_TRY(pin, known_.pins().find(name, key));
   }
-  if (pinned && pin) {
+  std::optional<Fetched> cached;
+  if (pinned && pin && !contradicts(reference, *pin)) {
     MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, pin->digest));
-    if (std::optional<Fetched> cached = known_.from_cache(PackageRef(reference), *pin))
-      return *std::move(cached);
+    cached = known_.from_cache(PackageRef(reference), *pin);
+    MIST_TRY(const bool asks_git, may_be_proven(reference, *pin));
+    if (cached && !asks_git) return *std::move(cached);
   }
-  MIST_TRY(Read there, read(reference, context, engine));
+  Result<Read> found = read(reference, context, engine);
+  if (!found && cached && is_away(found.error().kind)) {
+    MIST_TRY_VOID(context.check());
+    warn_unproven(key, pin->origin, fmt::format("git can't be asked: {}", found.error().message));
+    return *std::move(cached);
+  }
+  MIST_TRY(Read there, std::move(found));
   const crypto::Digest digest = digest_of(there.content);
   MIST_TRY_VOID(check_digest(PackageRef(reference), reference.digest, digest));
   GitRef resolved = reference;
   resolved.ref = there.commit;
   if (pinned) {
-    MIST_TRY_VOID(known_.record(name, pin,
-                                {.reference = key,
-                                 .digest = digest,
-                                 .is_tree = std::holds_alternative<PackageTree>(there.content),
-                                 .object = there.object,
-                                 .origin = there.origin}));
+    MIST_TRY_VOID(keep_pin(reference, pin,
+                           {.reference = key,
+                            .digest = digest,
+                            .is_tree = std::holds_alternative<PackageTree>(there.content),
+                            .object = there.object,
+                            .origin = there.origin}));
     known_.keep(digest, there.content);
   } else {
     known_.bound_caches(digest);
@@ -175,6 +212,12 @@ void GitFetcher::warn_unproven(const std::string& what, const std::string& mirro
   }
   events_.warn(fmt::format("nothing proves that the copy of {} in {} has the files of that commit; {}", what,
                            escape_controls(mirror), hint));
+}
+
+void GitFetcher::warn_of_wrong_copy(const std::string& what, const std::string& origin) const {
+  events_.warn(fmt::format("{} was used here before with other files, which that commit doesn't have: {}; "
+                           "don't trust that mirror",
+                           what, escape_controls(origin)));
 }
 
 // Nothing: git may be asked.
@@ -231,7 +274,10 @@ Status GitFetcher::check_base(const BaseReference& base, const ReadBase& read,
                 .object = {},
                 .origin = escape_controls(read.mirror)};
   // Git held it against the commit, so a copy was wrong before.
-  if (pin && pin->digest != digest && !is_copy) return known_.pins().replace(registry, now);
+  if (pin && pin->digest != digest && !is_copy) {
+    warn_of_wrong_copy(shown, pin->origin);
+    return known_.pins().replace(registry, now);
+  }
   MIST_TRY_VOID(known_.record(registry, pin, now));
   if (is_copy && is_commit(base.ref) && !base.digest && !pin)
     warn_unproven(shown, read.mirror,

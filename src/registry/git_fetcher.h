@@ -4,7 +4,7 @@
 //
 // Git holds what it receives against the commit. A copy in a mirror only says which commit it is of, so it is
 // held against a digest: of the reference, of a lock, or of the first use here. Where there is none, it is
-// taken with a warning.
+// taken with a warning, until git itself, or a digest, says which bytes are right.
 
 #include <mutex>
 #include <optional>
@@ -59,6 +59,12 @@ class GitFetcher {
   Result<std::optional<ReadBase>> base_copy(const BaseReference& base, const Context& context) const;
   // Holds it against the lock and against its first use here, and pins it. Errors: Conflict.
   Status check_base(const BaseReference& base, const ReadBase& read, const crypto::Digest& digest) const;
+  // Whether git is asked for what is in the cache already: a copy, which nothing proved.
+  Result<bool> may_be_proven(const GitRef& reference, const Pin& pin) const;
+  // Errors: Conflict (other bytes than before).
+  Status keep_pin(const GitRef& reference, const std::optional<Pin>& before, Pin now) const;
+  // `origin`: of the copy, as its pin has it.
+  void warn_of_wrong_copy(const std::string& what, const std::string& origin) const;
   // Once for each copy. `what`: as people name it, `hint`: what would prove it.
   void warn_unproven(const std::string& what, const std::string& mirror, const std::string& hint) const;
   // As it is now: a commit that was fetched before needs no network.

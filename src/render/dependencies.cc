@@ -133,8 +133,8 @@ std::string version_text(const std::string& reference) {
 
 bool is_whole(const std::string& version) { return oci::is_fixed_version(oci::tag_of_version(version)); }
 
-// Keeps all that it reads, and the errors of what can't be read. Any thread, except for only(), know() and
-// keep().
+// Keeps all that it reads, and the errors of what can't be read. Any thread, except for only(), know(),
+// know_recorded() and keep().
 class Finder final : public resolve::Provider {
  public:
   Finder(PackageFinder& packages, const Context& context) : packages_(packages), context_(context) {}
@@ -148,6 +148,11 @@ class Finder final : public resolve::Provider {
     const auto written = Version::parse_lenient(text);
     if (written.ok() && *written == locked.version) note(locked.name, locked.version, text);
     locked_.emplace(std::pair(locked.name, locked.version), locked.origin);
+  }
+
+  /// The bytes of a version, as the release's record has them.
+  void know_recorded(const std::string& id, const Version& version, const std::string& digest) {
+    recorded_.emplace(std::pair(id, version), digest);
   }
 
   /// Its locked version is kept where it fits, so no newer one is looked for.
@@ -211,6 +216,8 @@ class Finder final : public resolve::Provider {
       const std::pair named(id, version);
       if (const auto locked = locked_.find(named); locked != locked_.end())
         return packages_.find_locked(reference, locked->second, context_);
+      if (const auto recorded = recorded_.find(named); recorded != recorded_.end())
+        return packages_.find_locked(reference, {.source = {}, .digest = recorded->second}, context_);
       return moved_.contains(named) ? packages_.find_moved(reference, context_)
                                     : packages_.find(reference, context_);
     });
@@ -344,6 +351,7 @@ class Finder final : public resolve::Provider {
   std::set<std::string> kept_;                                      // ids
   std::map<std::string, std::string> only_;                         // id → version
   std::map<std::pair<std::string, Version>, resolve::Origin> locked_;
+  std::map<std::pair<std::string, Version>, std::string> recorded_;  // digests
   std::set<std::pair<std::string, Version>> moved_;
 };
 
@@ -451,6 +459,7 @@ class Resolver {
       auto version = Version::parse_lenient(each.version);
       if (!version.ok() || is_path(each.id)) continue;
       only.emplace(each.id, each.version);
+      finder_.know_recorded(each.id, *version, each.digest);
       request.locked.emplace(each.id, *std::move(version));
     }
     finder_.only(std::move(only));

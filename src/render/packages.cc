@@ -71,19 +71,26 @@ Status refuse_changed_bytes(const registry::PackageRef& parsed, const package::S
   return not_what_it_was(source.reference, source.digest, recorded.digest);
 }
 
-// A commit with the digest that the record has, so that nothing else is kept under it, whoever gives it. The
-// recorded digest of a kustomization covers its remote bases, and those of other engines other files.
+// A version of a registry or a commit, with the digest that a record or a lock has of it, so that nothing else
+// is kept under it, whoever gives it. Any other reference as it is.
+registry::PackageRef with_digest(const registry::PackageRef& parsed, const std::string& known) {
+  const Result<crypto::Digest> digest = crypto::Digest::parse(known);
+  if (!digest) return parsed;
+  const auto exact = [&](auto reference) {
+    reference.digest = *digest;
+    return registry::PackageRef(std::move(reference));
+  };
+  if (const auto* const named = std::get_if<registry::RegistryRef>(&parsed.form()))
+    return named->digest ? parsed : exact(*named);
+  const auto* const git = std::get_if<registry::GitRef>(&parsed.form());
+  return git == nullptr || !git->names_commit() || git->digest ? parsed : exact(*git);
+}
+
+// The recorded digest of a kustomization covers its remote bases, and those of other engines other files.
 registry::PackageRef as_recorded(const registry::PackageRef& parsed, const std::string& engine,
                                  const release::PackageInfo& recorded) {
-  const auto* const git = std::get_if<registry::GitRef>(&parsed.form());
-  if (git == nullptr || !git->names_commit() || git->digest || engine != recorded.engine ||
-      engine == package::kKustomizeEngine)
-    return parsed;
-  const Result<crypto::Digest> digest = crypto::Digest::parse(recorded.digest);
-  if (!digest) return parsed;
-  registry::GitRef exact = *git;
-  exact.digest = *digest;
-  return registry::PackageRef(std::move(exact));
+  const bool is_comparable = engine == recorded.engine && engine != package::kKustomizeEngine;
+  return is_comparable ? with_digest(parsed, recorded.digest) : parsed;
 }
 
 // Files that a compiler leaves beside sources may be too large for a package; that error alone doesn't tell
@@ -165,7 +172,7 @@ Result<package::Source> Packages::find_locked(const std::string& reference, cons
                                               const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, parse_dependency(reference));
   const std::optional<crypto::Digest> manifest = manifest_in(locked);
-  if (!manifest) return find(parsed, {}, false, context);
+  if (!manifest) return find_with_digest(parsed, locked.digest, context);
   Result<registry::Fetched> fetched = registries_.fetch_manifest(parsed, *manifest, context);
   if (fetched) return completed(found(*std::move(fetched), parsed, {}), false, context);
   if (fetched.error().kind != ErrorKind::NotFound) return std::move(fetched).error();
@@ -177,6 +184,20 @@ Result<package::Source> Packages::find_locked(const std::string& reference, cons
       "the lock names what was deleted from the registry: push it again, or take another version: " +
       fmt::format("mistctl package lock SOURCE --update {}", shell_word(id_in(reference)));
   return failure;
+}
+
+// Of other bytes, nothing is kept. They may be the right ones all the same: a kustomization's digest covers
+// what it names elsewhere.
+Result<package::Source> Packages::find_with_digest(const registry::PackageRef& parsed,
+                                                   const std::string& digest, const Context& context) {
+  const registry::PackageRef exact = with_digest(parsed, digest);
+  if (exact == parsed) return find(parsed, {}, false, context);
+  Result<Found> there = read(exact, {}, context);
+  if (!there && there.error().detail<registry::OtherContent>() != nullptr)
+    there = read(parsed, {}, context, [](const registry::Fetched&) -> Result<bool> { return false; });
+  MIST_TRY(Found found, std::move(there));
+  found.source.reference = parsed.recorded();
+  return completed(std::move(found), false, context);
 }
 
 Result<package::Source> Packages::find_moved(const std::string& reference, const Context& context) {

@@ -113,6 +113,8 @@ class Packages final : private PackageFinder {
   Result<package::Source> find(const std::string& reference, const Context& context) override;
   Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& locked,
                                       const Context& context) override;
+  Result<package::Source> find_with_digest(const registry::PackageRef& parsed, const std::string& digest,
+                                           const Context& context);
   Result<package::Source> find_moved(const std::string& reference, const Context& context) override;
   Result<std::vector<resolve::LockedRemote>> complete(Found& found, const resolve::LockFile* lock,
                                                       bool locked, const Context& context);
