@@ -2,10 +2,13 @@
 
 #include <variant>
 
+#include "base/text.h"
 #include "cli/places.h"
 #include "cli/registry_access.h"
 #include "config/config.h"
+#include "config/redact.h"
 #include "registry/install_notice.h"
+#include "registry/mirror_settings.h"
 #include "registry/reference.h"
 
 namespace mist::cli {
@@ -22,6 +25,9 @@ Status told(Machine& machine, const std::string& catalog, const std::string& pac
   MIST_TRY(const config::Paths paths, paths_of(machine));
   MIST_TRY(const config::Config config, configuration(machine, paths));
   if (!config.counts_installs()) return {};
+  if (registry::is_left_to_mirrors(config.mirrors(), catalog))
+    return error(ErrorKind::Invalid, "the configuration allows only mirrors of {}",
+                 escape_controls(config::redact_urls(catalog)));
   const auto transport = web_transport(machine, "the catalog");
   return registry::notify_of_install({catalog, package, version}, paths.told_installs(), machine.files,
                                      machine.clock, *transport, machine.context);

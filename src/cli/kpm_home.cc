@@ -33,7 +33,7 @@ Status check_may_be_asked(Machine& machine, const config::Paths& paths, const kp
       .with_hint(fmt::format("mistctl reads its packages through mirrors: mistctl registry add {} {} {}; "
                              "without `only: true` the archive itself is asked",
                              archive.name, archive.is_service ? "--catalog" : "-g", shell_word(shown)))
-      .with_detail(registry::MirrorsLackIt{});
+      .with_detail(registry::NotInMirrors{});
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #pragma once
-// Copies of what is in no OCI registry, in mirrors: packages of git repositories, charts of chart
-// repositories, bases and files that kustomizations name. `mistctl mirror` makes them, and whoever would read
+// Copies of what is in no OCI registry, in mirrors: packages of git repositories and catalogs, charts of chart
+// repositories, the indexes of all these, bases and files that kustomizations name. `mistctl mirror` makes them, and whoever would read
 // the original asks the mirrors of its address first. Names: address_name.h. Any thread.
 //
 //   module, chart   as `mistctl push` and `helm push` have them
 //   tree, base      a tree of files, also where they are a chart: its digest is that of the original
-//   file            one layer with its bytes
+//   file, index     one layer with its bytes
 //
 // Annotations say which address a copy is of, and which commit. Digests, pins and locks are those of the
 // original, so a copy can't be passed off as a version that one of them is for.
@@ -44,14 +44,14 @@ struct AddressCopy {
   oci::Artifact artifact;
 };
 
-/// The copy of a package in git: a module or a tree. Errors: Invalid (it can't be packed).
+/// The copy of a package in git or a catalog: a module or a tree. Errors: Invalid (it can't be packed).
 Result<AddressCopy> copy_of_package(AddressName name, std::vector<std::string> tags,
                                     const PackageContent& content, const OriginalFacts& facts);
 /// The copy of a chart in a chart repository, of its packed archive; `version`: in the repository's index.
 /// Errors: Invalid (it is no chart).
 Result<AddressCopy> copy_of_chart(AddressName name, const std::string& version, std::string archive,
                                   const OriginalFacts& facts);
-/// The copy of a file.
+/// The copy of a file, or of an index (kIndexCopyTag).
 Result<AddressCopy> copy_of_file(AddressName name, std::string tag, std::string bytes);
 
 /// A copy that a mirror has.

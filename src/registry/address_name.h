@@ -1,8 +1,8 @@
 #pragma once
-// The name under which mirrors keep what is in no OCI registry: packages of git repositories, charts of chart
-// repositories, and what kustomizations name elsewhere. It is the address, without scheme, user and the
-// host's usual port, and the path in it, as the repository of an OCI registry. Rules and examples:
-// src/cli/commands/mirror.md. Plain values; any thread.
+// The name under which mirrors keep what is in no OCI registry: packages of git repositories and catalogs,
+// charts of chart repositories, the indexes of all these, and what kustomizations name elsewhere. It is the
+// address, without scheme, user and the host's usual port, and the path in it, as the repository of an OCI
+// registry. Rules and examples: src/cli/commands/mirror.md. Plain values; any thread.
 
 #include <cstdint>
 #include <optional>
@@ -35,6 +35,8 @@ enum class CopyOf : std::uint8_t {
 /// The tag of a copy of a git repository at `ref` (empty: HEAD). A ref that no tag can be is in it by a part
 /// of its SHA-256.
 std::string tag_of_ref(CopyOf what, std::string_view ref);
+/// The tag of a copy of a registry's index, which is named by the registry's address and the index's file.
+inline constexpr std::string_view kIndexCopyTag = "index";
 /// The tag of a copy of the file at `url`: by its query, if it has one.
 std::string tag_of_file(std::string_view url);
 

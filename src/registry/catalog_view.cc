@@ -13,6 +13,7 @@
 #include "oci/reference.h"
 #include "oci/tags.h"
 #include "registry/index_shards.h"
+#include "registry/index_text.h"
 #include "registry/kept_index.h"
 #include "registry/package_blob.h"
 #include "registry/remote_file.h"
@@ -22,7 +23,6 @@ namespace {
 
 using encoding::Value;
 
-constexpr std::string_view kIndexFile = "mistletoe-index.jsonl";  // docs/formats/index.md
 constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostBlob = 2 * kMaxPackageBytes;  // with its paths and lengths
@@ -45,27 +45,6 @@ Status check_is_index(std::string_view text, const std::string& place) {
                escape_controls(version.substr(0, 100)))
       .with_because(fmt::format("this mistctl reads {}", kIndexVersion))
       .with_hint("a newer mistctl reads it");
-}
-
-// As the layout of a registry has them, so that names are judged as everywhere. Only of the newest version
-// the index has the digest, which is the entry's object.
-std::vector<TreeEntry> entries_in(std::string_view index) {
-  std::vector<TreeEntry> entries;
-  for (const std::string_view line : split(index, '\n')) {
-    const Result<Value> value = encoding::parse_json(line);
-    if (!value || !value->is_object()) continue;
-    const std::string_view path = value->string_at("path");
-    const std::string_view newest = value->string_at("version");
-    if (path.empty()) continue;
-    const auto add = [&](std::string_view version, std::string_view digest) {
-      entries.push_back(
-          {EntryType::File, std::string(digest), fmt::format("packages/{}/{}/package", path, version)});
-    };
-    add(newest, value->string_at("digest"));
-    for (const std::string& each : value->texts_at("versions"))
-      if (each != newest) add(each, {});
-  }
-  return entries;
 }
 
 // The words of an error that a catalog answered with.
@@ -119,7 +98,7 @@ class CatalogView final : public RegistryView {
 
   Result<PackageIndex> index(const Context& context, const Accept& accept) override {
     MIST_TRY(const KeptIndex kept, some_index(context, accept));
-    return PackageIndex(entries_in(kept.text));
+    return packages_in(kept.text);
   }
 
   Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
@@ -127,7 +106,7 @@ class CatalogView final : public RegistryView {
     MIST_TRY(KeptIndex kept, some_index(context, accept));
     RegistryFile file{.state = kept.state, .is_known = kept.state == known, .bytes = std::nullopt};
     // There are no others.
-    if (path == kIndexFile && !file.is_known) file.bytes = std::move(kept.text);
+    if (path == kPackagesIndex && !file.is_known) file.bytes = std::move(kept.text);
     return file;
   }
 
@@ -144,7 +123,7 @@ class CatalogView final : public RegistryView {
 
   PackageIndex known() const override {
     const std::optional<KeptIndex> kept = kept_index();
-    return PackageIndex(kept ? entries_in(kept->text) : std::vector<TreeEntry>());
+    return packages_in(kept ? kept->text : std::string());
   }
 
   Result<Moved> update(const Context& context, const Accept& accept) override {
@@ -238,13 +217,13 @@ class CatalogView final : public RegistryView {
       if (fetched && fetched->state == kept->state) return *std::move(kept);
       if (fetched) return take(*std::move(fetched), context, accept);
     }
-    const std::string url = http::join_url(url_, fmt::format("/{}", kIndexFile));
+    const std::string url = http::join_url(url_, fmt::format("/{}", kPackagesIndex));
     const FileValidators known = kept ? kept->validators : FileValidators();
     MIST_TRY(CheckedFile file, fetch_changed_file(*transport_, url, known, context,
                                                   {.plain = plain_, .repository = url_}, kMostIndex));
     if (file.unchanged && kept) return *std::move(kept);
     if (!file.content)
-      return error(ErrorKind::NotFound, "{} has no {}", shown(), kIndexFile)
+      return error(ErrorKind::NotFound, "{} has no {}", shown(), kPackagesIndex)
           .with_hint("check the address: it is that of a mistletoe-catalog, as its pages name it");
     KeptIndex fetched({.etag = std::move(file.validators.etag), .last_modified = {}},
                       *std::move(file.content));
@@ -253,7 +232,7 @@ class CatalogView final : public RegistryView {
   }
 
   Result<KeptIndex> take(KeptIndex fetched, const Context& context, const Accept& accept) {
-    MIST_TRY_VOID(accept(State(*this, PackageIndex(entries_in(fetched.text)), context)));
+    MIST_TRY_VOID(accept(State(*this, packages_in(fetched.text), context)));
     MIST_TRY_VOID(keep_index(files_, directory_, fetched));
     return fetched;
   }

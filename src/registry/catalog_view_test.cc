@@ -10,6 +10,7 @@
 #include "encoding/json.h"
 #include "http/url.h"
 #include "registry/index_shards.h"
+#include "registry/oci_fixture.h"
 #include "registry/package_blob.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
@@ -332,6 +333,107 @@ TEST_F(CatalogRegistry, TakesTheAddressesOfCatalogsAlone) {
   const auto updated = open().update("community", Context(), ChangedVersions::Refuse);
   ASSERT_FALSE(updated.ok());
   EXPECT_THAT(updated.error().to_line(), HasSubstr("https://catalog.example has no mistletoe-index.jsonl"));
+}
+
+// The same catalog on another machine, with copies of it at mirror.example.
+class MirroredCatalog : public CatalogRegistry {
+ protected:
+  MirroredCatalog() {
+    web.otherwise([this](const http::Request& request, const Context& context) -> Result<http::Response> {
+      if (request.url.starts_with("https://mirror.example/")) return mirror.web.send(request, context);
+      asked.push_back(http::Url::parse(request.url)->path);
+      return answer(request);
+    });
+    configure("");
+    Registries original(
+        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Ignore});
+    const auto package = original.copy_of(*original.parse("community/etcd:1.0.0"), Context());
+    EXPECT_TRUE(package.ok() && *package) << (package.ok() ? "none" : package.error().to_line());
+    name = (*package)->name.repository.str();
+    mirror.publish((*package)->tags.front(), (*package)->artifact);
+    const auto index = original.copy_of_index("community", Context());
+    EXPECT_TRUE(index.ok() && *index) << (index.ok() ? "none" : index.error().to_line());
+    index_name = fmt::format("{}:{}", (*index)->name.repository.str(), (*index)->tags.front());
+    index_copy = (*index)->artifact;
+    EXPECT_TRUE(files.remove_all(paths.home).ok());
+    asked.clear();
+  }
+
+  void configure(std::string_view mirrors) {
+    EXPECT_TRUE(files.make_directories(paths.config_file.parent_path(), 0700).ok());
+    EXPECT_TRUE(files
+                    .write(paths.config_file,
+                           fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n"
+                                       "  registries:\n  - name: community\n    remotes:\n    - name: default\n"
+                                       "      catalog: {{url: 'https://catalog.example'}}\n{}",
+                                       mirrors))
+                    .ok());
+  }
+  void read_from_mirror(bool only) {
+    configure(fmt::format("  mirrors:\n  - {{prefix: catalog.example, places: ['oci://mirror.example/copies'], "
+                          "only: {}}}\n",
+                          only));
+  }
+
+  testing::MemoryRegistry mirror;
+  std::string name, index_name;
+  oci::Artifact index_copy{{}, {}, crypto::sha256("")};
+  std::vector<std::string> asked;  // of the catalog
+};
+
+TEST_F(MirroredCatalog, AVersionComesFromTheMirrorFirst) {
+  EXPECT_EQ(name, "oci://catalog.example/etcd");
+  EXPECT_EQ(index_name, "oci://catalog.example/mistletoe-index.jsonl:index");
+  read_from_mirror(false);
+  EXPECT_EQ(fetch("community/etcd:1.0.0"), "community/etcd:1.0.0 one");
+  EXPECT_EQ(fetch("community/etcd:^1"), "community/etcd:1.0.0 one");
+  EXPECT_THAT(asked, ::testing::IsEmpty());
+  EXPECT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two") << "the mirror lacks it";
+  EXPECT_THAT(asked, Contains("/api/v1/packages/etcd/versions/1.2.0"));
+}
+
+TEST_F(MirroredCatalog, OnlyTheMirrorIsAskedWhereTheConfigurationSaysSo) {
+  read_from_mirror(true);
+  EXPECT_EQ(fetch("community/etcd:1.0.0"), "community/etcd:1.0.0 one");
+  EXPECT_EQ(fetch("community/etcd:^1"), "community/etcd:1.0.0 one");
+  EXPECT_THAT(fetch("community/etcd:1.2.0"),
+              AllOf(HasSubstr("there is no community/etcd:1.2.0 in the mirrors of catalog.example"),
+                    HasSubstr("mistctl mirror copies it there")));
+  EXPECT_THAT(fetch("community/etcd:^2"), HasSubstr("the newest there: 1.0.0"));
+  EXPECT_THAT(*open().list_versions("community", "etcd", Context()), ElementsAre("1.0.0"));
+  EXPECT_THAT(*open().newest_versions("community", "etcd", Context()), ElementsAre("1.0.0"));
+  const auto updated = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_FALSE(updated.ok());
+  EXPECT_NE(updated.error().detail<NotInMirrors>(), nullptr);
+  EXPECT_THAT(updated.error().to_line(), HasSubstr("no copy of its mistletoe-index.jsonl"));
+  EXPECT_THAT(asked, ::testing::IsEmpty());
+}
+
+TEST_F(MirroredCatalog, WhatItListsIsKnownByTheCopyOfItsIndex) {
+  read_from_mirror(true);
+  mirror.publish("index", index_copy);
+  const auto updated = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_TRUE(updated.ok()) << updated.error().to_line();
+  EXPECT_EQ(updated->packages, 1U);
+  EXPECT_EQ(updated->versions, 2U) << "the mirror lacks one of them";
+  const auto file = open().read_file("community", "mistletoe-index.jsonl", "", Context());
+  ASSERT_TRUE(file.ok()) << file.error().to_line();
+  EXPECT_EQ(file->bytes, index());
+  EXPECT_TRUE(open().read_file("community", "mistletoe-index.jsonl", file->state, Context())->is_known);
+  EXPECT_FALSE(open().read_file("community", "README.md", "", Context())->bytes);
+  EXPECT_THAT(asked, ::testing::IsEmpty());
+}
+
+TEST_F(MirroredCatalog, AVersionKeepsItsBytesWhereverItIsRead) {
+  configure("");
+  ASSERT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two");
+  const auto forged = copy_of_package(*AddressName::of("https://catalog.example", "etcd"), {"1.2.0"},
+                                      PackageTree{{{"K3.yaml", "name: etcd\n"}, {"content", "evil"}}}, {});
+  ASSERT_TRUE(forged.ok());
+  mirror.publish("1.2.0", forged->artifact);
+  ASSERT_TRUE(files.remove_all(paths.cache).ok());
+  read_from_mirror(true);
+  EXPECT_THAT(fetch("community/etcd:1.2.0"), AllOf(HasSubstr("error"), HasSubstr("1.2.0")));
 }
 
 }  // namespace

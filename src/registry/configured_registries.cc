@@ -92,12 +92,17 @@ Result<std::unique_ptr<RegistryView>> ConfiguredRegistries::open(const std::stri
   if (registry == nullptr) return config::unknown_registry(config, name);
   MIST_TRY(std::unique_ptr<RegistryView> view,
            open_view(*registry, paths_, files_, git_, events_, web_, health_));
-  const auto& source = registry->remote().source;
-  const auto* const git = std::get_if<config::GitSource>(&source);
-  const auto* const helm = std::get_if<config::HelmSource>(&source);
-  const bool has_address = git != nullptr || helm != nullptr;
-  if (copies_ == nullptr || config.mirrors().empty() || !has_address) return view;
-  return with_mirrors(std::move(view), name, git != nullptr ? git->url : chart_address(helm->url), *copies_);
+  const std::string address = copied_address(*registry);
+  if (copies_ == nullptr || config.mirrors().empty() || address.empty()) return view;
+  return with_mirrors(std::move(view), name, address, *copies_);
+}
+
+std::string copied_address(const config::Registry& registry) {
+  const auto& source = registry.remote().source;
+  if (const auto* const git = std::get_if<config::GitSource>(&source)) return git->url;
+  if (const auto* const helm = std::get_if<config::HelmSource>(&source)) return chart_address(helm->url);
+  const auto* const catalog = std::get_if<config::CatalogSource>(&source);
+  return catalog != nullptr ? catalog->url : std::string();
 }
 
 Status ConfiguredRegistries::add(config::Registry registry, const Context& context) const {

@@ -26,6 +26,10 @@ namespace mist::registry {
 
 class AddressCopies;
 
+/// The address by which mirrors name copies of a registry's packages (address_name.h), with what credentials
+/// it has; empty: it is an OCI registry, or a directory.
+std::string copied_address(const config::Registry& registry);
+
 class ConfiguredRegistries {
  public:
   /// All outlive this. `web`: how chart repositories are reached.

@@ -1,8 +1,9 @@
 #pragma once
-// Makes copies of packages in git and of charts in chart repositories for mirrors (address_copies.h). Any
-// thread.
+// Makes copies for mirrors (address_copies.h): of packages in git and catalogs, of charts in chart
+// repositories, and of the indexes of these registries. Any thread.
 
 #include <optional>
+#include <string>
 
 #include "base/context.h"
 #include "base/result.h"
@@ -25,6 +26,8 @@ class CopyMaker {
   /// As Registries::copy_of.
   Result<std::optional<AddressCopy>> of(const RegistryRef& reference, const Context& context) const;
   Result<std::optional<AddressCopy>> of(const GitRef& reference, const Context& context) const;
+  /// As Registries::copy_of_index.
+  Result<std::optional<AddressCopy>> index_of(const std::string& registry, const Context& context) const;
 
  private:
   const ConfiguredRegistries& configured_;

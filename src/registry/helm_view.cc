@@ -9,6 +9,7 @@
 #include "oci/reference.h"
 #include "registry/chart_repository.h"
 #include "registry/helm_repositories.h"
+#include "registry/index_text.h"
 #include "registry/kept_index.h"
 #include "trust/chart_address.h"
 
@@ -19,16 +20,6 @@ struct ReadIndex {
   KeptIndex kept;
   ChartIndex charts;
 };
-
-// As the layout of a registry has them, so that names are judged as everywhere.
-PackageIndex packages_in(const ChartIndex& index) {
-  std::vector<TreeEntry> entries;
-  for (const auto& [name, versions] : index.all())
-    for (const ChartVersion& each : versions)
-      entries.push_back(
-          {EntryType::File, each.digest, fmt::format("packages/{}/{}/Chart.yaml", name, each.version)});
-  return PackageIndex(std::move(entries));
-}
 
 // The fault of the archive says more than that the index can't be asked for again; unless the version may be
 // in the newer one, or that contradicts what was used before.
@@ -99,7 +90,7 @@ class HelmView final : public RegistryView {
   }
 
   // There are none but the index, which isn't parsed for its state: a search asks for that each time.
-  Result<RegistryFile> file(const std::string& /*path*/, const std::string& known, const Context& context,
+  Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
                             const Accept& accept) override {
     std::optional<KeptIndex> kept = kept_index();
     if (!kept || kept->doubted) {
@@ -109,6 +100,7 @@ class HelmView final : public RegistryView {
     RegistryFile file;
     file.state = kept->state;
     file.is_known = file.state == known;
+    if (path == kChartsIndex && !file.is_known) file.bytes = std::move(kept->text);
     return file;
   }
 

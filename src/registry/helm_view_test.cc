@@ -10,6 +10,7 @@
 #include "http/url.h"
 #include "registry/chart_archive.h"
 #include "registry/chart_trust.h"
+#include "registry/oci_fixture.h"
 #include "registry/oci_trust.h"
 #include "registry/registry.h"
 #include "testing/fake_transport.h"
@@ -600,6 +601,39 @@ TEST_F(HelmRegistry, AddressesAreLookedAt) {
   for (const char* bad :
        {"http://charts.example", "oci://charts.example/a", "https://u:p@charts.example", "x", ""})
     EXPECT_EQ(parse_helm_url(bad).error().kind, ErrorKind::Invalid) << bad;
+}
+
+TEST_F(HelmRegistry, WhatItListsIsKnownByTheCopyOfItsIndexWhereOnlyMirrorsMayBeAsked) {
+  add();
+  Registries original(
+      Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Ignore});
+  const auto copy = original.copy_of_index("shop", Context());
+  ASSERT_TRUE(copy.ok() && *copy) << (copy.ok() ? "none" : copy.error().to_line());
+  EXPECT_EQ((*copy)->name.original, "charts.example/stable//index.yaml");
+  testing::MemoryRegistry mirror;
+  mirror.publish((*copy)->tags.front(), (*copy)->artifact);
+  std::size_t asked = 0;
+  web.otherwise([&](const http::Request& request, const Context& context) -> Result<http::Response> {
+    if (request.url.starts_with("https://mirror.example/")) return mirror.web.send(request, context);
+    ++asked;
+    return answer(request);
+  });
+  const Status edited = config::edit(files, paths, events, Context(), [](config::Config& config) -> Status {
+    config.set_mirror({.prefix = "charts.example", .places = {"oci://mirror.example/copies"}, .only = true});
+    return {};
+  });
+  ASSERT_TRUE(edited.ok()) << edited.error().to_line();
+  const auto packages = open().list_packages("shop", Context());
+  ASSERT_TRUE(packages.ok()) << packages.error().to_line();
+  ASSERT_EQ(packages->size(), 1U);
+  EXPECT_EQ(packages->front().path, "db");
+  EXPECT_THAT(packages->front().versions, ElementsAre("1.0.0", "1.2.0", "2.0.0-rc.1"));
+  EXPECT_EQ(open().update("shop", Context(), ChangedVersions::Refuse)->versions, 3U);
+  const auto file = open().read_file("shop", "mistletoe-index.jsonl", "", Context());
+  ASSERT_TRUE(file.ok()) << file.error().to_line();
+  EXPECT_FALSE(file->bytes) << "a chart repository has none";
+  EXPECT_TRUE(open().read_file("shop", "mistletoe-index.jsonl", file->state, Context())->is_known);
+  EXPECT_EQ(asked, 0U);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "oci/tags.h"
 #include "registry/chart_repository.h"
 #include "registry/chart_trust.h"
+#include "registry/index_text.h"
 
 namespace mist::registry {
 namespace {
@@ -85,17 +86,34 @@ class MirroredView final : public RegistryView {
   }
 
   Result<PackageIndex> index(const Context& context, const Accept& accept) override {
-    MIST_TRY_VOID(check_may_be_asked());
-    return view_->index(context, accept);
+    MIST_TRY(const std::optional<IndexCopy> copy, index_copy(context));
+    if (!copy) return view_->index(context, accept);
+    const auto read = [&]() -> Result<PackageIndex> {
+      MIST_TRY(const std::string text, copies_.bytes(copy->name, copy->found, context));
+      if (view_->chart_repository().empty()) return packages_in(text);
+      MIST_TRY(const ChartIndex charts, ChartIndex::parse(text, {.url = address_}));
+      return packages_in(charts);
+    };
+    return naming_mirror(read(), copy->found.raw, copy->found.name);
   }
+
   Result<RegistryFile> file(const std::string& path, const std::string& known, const Context& context,
                             const Accept& accept) override {
-    MIST_TRY_VOID(check_may_be_asked());
-    return view_->file(path, known, context, accept);
+    MIST_TRY(const std::optional<IndexCopy> copy, index_copy(context));
+    if (!copy) return view_->file(path, known, context, accept);
+    RegistryFile file{.state = copy->found.raw.digest.str(), .is_known = false, .bytes = std::nullopt};
+    file.is_known = file.state == known;
+    // A mirror has no other file of it.
+    if (path == index_file() && !file.is_known) {
+      MIST_TRY(file.bytes, copies_.bytes(copy->name, copy->found, context));
+    }
+    return file;
   }
+
+  // No package is read by a copy of the index, so nothing has to be accepted of it.
   Result<Moved> update(const Context& context, const Accept& accept) override {
-    MIST_TRY_VOID(check_may_be_asked());
-    return view_->update(context, accept);
+    MIST_TRY(const std::optional<IndexCopy> copy, index_copy(context));
+    return copy ? Result<Moved>(Moved()) : view_->update(context, accept);
   }
 
  private:
@@ -155,15 +173,29 @@ class MirroredView final : public RegistryView {
     return ReadPackage{std::move(content), {}, place_of(copy)};
   }
 
-  Status check_may_be_asked() const {
-    const std::optional<AddressName> name = AddressName::of(address_);
+  struct IndexCopy {
+    AddressName name;
+    FoundCopy found;
+  };
+
+  std::string_view index_file() const {
+    return view_->chart_repository().empty() ? kPackagesIndex : kChartsIndex;
+  }
+
+  // Nothing: the registry may be asked. Errors: NotInMirrors (it may not, and no mirror has its index).
+  Result<std::optional<IndexCopy>> index_copy(const Context& context) const {
+    std::optional<AddressName> name = AddressName::of(address_, index_file());
     MIST_TRY(const Places places, places_of(name));
-    if (places != Places::MirrorsOnly) return {};
+    if (places != Places::MirrorsOnly) return std::optional<IndexCopy>();
+    MIST_TRY(std::optional<FoundCopy> found, copies_.find(*name, std::string(kIndexCopyTag), context));
+    if (found) return std::optional(IndexCopy{*std::move(name), *std::move(found)});
     return error(ErrorKind::Invalid, "the registry {} can't be asked what it has", name_)
-        .with_because(
-            fmt::format("the configuration allows only the mirrors of {}, which have single packages",
-                        name->repository.host))
-        .with_hint("name a package and its version; without `only: true` the registry itself is asked")
+        .with_because(fmt::format("the configuration allows only the mirrors of {}, which have single "
+                                  "packages, and no copy of its {}",
+                                  name->repository.host, index_file()))
+        .with_hint(
+            "mistctl mirror copies that along, if the registry has it; a package can be named with its "
+            "version; without `only: true` the registry itself is asked")
         .with_detail(NotInMirrors{});
   }
 

@@ -1,7 +1,8 @@
 #pragma once
-// A configured registry in git, or a chart repository, with the mirrors of its address before it: a version
-// that a mirror has a copy of (address_copies.h) is read there. A mirror has single packages and no list of
-// all, so lists, updates and searches are the registry's own. Any thread.
+// A configured registry in git, a chart repository or a catalog, with the mirrors of its address before it: a
+// version that a mirror has a copy of (address_copies.h) is read there. Lists, updates and searches are the
+// registry's own, of which a mirror has single packages. Where only mirrors may be asked, they are of the
+// copy of the registry's index, if a mirror has one. Any thread.
 
 #include <memory>
 #include <string>

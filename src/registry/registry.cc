@@ -231,6 +231,11 @@ Result<std::optional<AddressCopy>> Registries::copy_of(const PackageRef& referen
   return std::optional<AddressCopy>();
 }
 
+Result<std::optional<AddressCopy>> Registries::copy_of_index(const std::string& registry,
+                                                             const Context& context) {
+  return impl_->copy_maker.index_of(registry, context);
+}
+
 const AddressCopies& Registries::copies() const { return impl_->copies; }
 
 Result<std::optional<oci::Reference>> Registries::oci_reference(const PackageRef& reference) const {

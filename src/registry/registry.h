@@ -112,9 +112,13 @@ class Registries {
   /// chart, or another one; a policy that can't be read), of fetch_remote_file.
   Result<std::string> checked_archive(DownloadedChart chart, http::Transport& transport,
                                       std::shared_ptr<const trust::Keyring> keyring, const Context& context);
-  /// A package in git, or a chart in a chart repository, as mirrors keep it (address_copies.h). Nothing: it
-  /// is of another kind, or on this machine. Errors: as fetch.
+  /// A package in git or a catalog, or a chart in a chart repository, as mirrors keep it (address_copies.h).
+  /// Nothing: it is of another kind, or on this machine. Errors: as fetch.
   Result<std::optional<AddressCopy>> copy_of(const PackageRef& reference, const Context& context);
+  /// The same of the index of a configured registry, by which packages are found: of git as the local copy
+  /// has it, of others as it is now. Nothing: it has none, or copies of such registries don't exist. Errors:
+  /// NotFound (no such registry), as update.
+  Result<std::optional<AddressCopy>> copy_of_index(const std::string& registry, const Context& context);
   /// Mirrors of what is in no OCI registry. Lives as long as this.
   const AddressCopies& copies() const;
   /// The reference in terms of an OCI registry, by its name or address; nothing: it is of another kind.

@@ -92,6 +92,8 @@ class SourceFinder {
     MIST_TRY(std::optional<registry::AddressCopy> copy, dependencies_.registries.copy_of(place, context_));
     if (!copy) return false;
     add_copy(*std::move(copy));
+    if (const auto* const named = std::get_if<registry::RegistryRef>(&place.form()))
+      registries_.insert(named->registry);
     MIST_TRY_VOID(add_remote_bases_of(place, source));
     return true;
   }
@@ -255,6 +257,8 @@ class SourceFinder {
   // Packages are found without it, so a registry that has none, or doesn't give it out, stops nothing.
   Status add_indexes() {
     MIST_TRY(const std::vector<config::Registry> configured, dependencies_.registries.list());
+    for (const config::Registry& each : configured)
+      if (registries_.contains(each.name)) MIST_TRY_VOID(add_index_of(each));
     std::map<std::string, bool> prefixes;  // whether all of it is limited to public addresses
     for (const oci::Repository& each : packages_) {
       const auto entry = prefixes.emplace(index_prefix(each, configured), each.public_only).first;
@@ -276,9 +280,25 @@ class SourceFinder {
         found_.emplace(reference.str(), MirrorArtifact{.reference = reference});
         continue;
       }
-      without_index_.emplace(prefix, raw ? fmt::format("there is no {}", reference.str())
-                                         : escape_controls(raw.error().to_line()));
+      without_index_.emplace(
+          prefix, raw ? fmt::format("there is no {}; mistctl registry index makes one", reference.str())
+                      : escape_controls(raw.error().to_line()));
     }
+    return {};
+  }
+
+  // Of a registry that is no OCI registry.
+  Status add_index_of(const config::Registry& registry) {
+    Result<std::optional<registry::AddressCopy>> copy =
+        dependencies_.registries.copy_of_index(registry.name, context_);
+    if (!copy) MIST_TRY_VOID(context_.check());
+    if (copy && *copy)
+      add_copy(**std::move(copy));
+    else
+      without_index_.emplace(escape_controls(config::display(registry.remote())),
+                             copy ? fmt::format("there is no {} in it; mistctl registry index makes one",
+                                                search::kIndexFile)
+                                  : escape_controls(copy.error().to_line()));
     return {};
   }
 
@@ -304,6 +324,7 @@ class SourceFinder {
   const Context& context_;
   std::map<std::string, MirrorArtifact> found_;
   std::vector<oci::Repository> packages_;
+  std::set<std::string> registries_;  // names of those that are no OCI registries
   std::map<std::string, std::string> without_index_;
   std::set<std::string> unnamed_remotes_;
   std::set<const package::ResolvedPackage*> seen_;

@@ -48,16 +48,16 @@ struct NotMirrored {
 struct MirrorSources {
   std::vector<MirrorArtifact> artifacts;  ///< sorted by reference, each once
   std::vector<NotMirrored> left_out;
-  /// Registries without an index ("oci://registry.example/team": the beginning of their repositories), and
-  /// why there is none: mistctl search finds nothing of them in the mirror.
+  /// Registries without an index ("oci://registry.example/team": the beginning of their repositories; else
+  /// their address), and why there is none: mistctl search finds nothing of them in the mirror.
   std::map<std::string, std::string> without_index;
 };
 
-/// Resolves `references` and everything they depend on. They name packages in OCI registries, in git and in
-/// chart repositories, other artifacts of OCI registries, also by range, or sources on this machine (a
-/// package's directory or module, a chart's directory), of which only the dependencies count. The index of
-/// each OCI registry that a package comes from is among them: of the configured one, or else beside the
-/// package. Errors: Invalid (a package that others can't name: of a directory, of a git repository on this
+/// Resolves `references` and everything they depend on. They name packages in OCI registries, in git, in
+/// catalogs and in chart repositories, other artifacts of OCI registries, also by range, or sources on this
+/// machine (a package's directory or module, a chart's directory), of which only the dependencies count. The
+/// index of each registry that a package comes from is among them: of the configured one; of OCI registries
+/// that aren't configured, beside the package. Errors: Invalid (a package that others can't name: of a directory, of a git repository on this
 /// machine), of Packages and OciClient.
 Result<MirrorSources> find_mirror_sources(const MirrorDependencies& dependencies,
                                           const std::vector<std::string>& references, const Context& context);

@@ -124,9 +124,7 @@ void print_report(const action::MirrorReport& report, const action::MirrorSource
   if (!table.empty()) machine.out.write(table.render(machine.color_out));
   if (report.artifacts.empty()) machine.events->info("there is nothing to mirror");
   for (const auto& [place, because] : sources.without_index)
-    machine.events->info(fmt::format(
-        "mistctl search finds nothing of {} in the mirror: {}; mistctl registry index makes an index", place,
-        because));
+    machine.events->info(fmt::format("mistctl search finds nothing of {} in the mirror: {}", place, because));
   if (report.artifacts.empty() || dry_run) return;
   for (const config::Mirror& each : report.mirrors)
     machine.events->info(fmt::format("to read {} from there: mistctl registry mirror add {} {}", each.prefix,
