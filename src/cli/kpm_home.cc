@@ -27,9 +27,10 @@ Status check_may_be_asked(Machine& machine, const config::Paths& paths, const kp
   if (!registry::is_left_to_mirrors(config.mirrors(), archive.url)) return {};
   const std::string shown = escape_controls(config::redact_urls(archive.url));
   return error(ErrorKind::Invalid, "the archive {} can't be asked what it has", archive.name)
-      .with_because(fmt::format("the configuration allows only the mirrors of {}, and mirrors have no archives "
-                                "of kpm",
-                                shown))
+      .with_because(
+          fmt::format("the configuration allows only the mirrors of {}, and mirrors have no archives "
+                      "of kpm",
+                      shown))
       .with_hint(fmt::format("mistctl reads its packages through mirrors: mistctl registry add {} {} {}; "
                              "without `only: true` the archive itself is asked",
                              archive.name, archive.is_service ? "--catalog" : "-g", shell_word(shown)))

@@ -19,6 +19,7 @@ Result<kpm::Home> open_kpm_home(Machine& machine);
 
 /// The archives that may not be asked with these mirrors: their names, for people. Empty also where KPM's
 /// directory can't be read.
-std::vector<std::string> archives_left_to_mirrors(Machine& machine, const std::vector<config::Mirror>& mirrors);
+std::vector<std::string> archives_left_to_mirrors(Machine& machine,
+                                                  const std::vector<config::Mirror>& mirrors);
 
 }  // namespace mist::cli

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +21,12 @@ struct ResolvedPackage;
 /// By the name that the caller has for them.
 using Dependencies = std::map<std::string, std::shared_ptr<const ResolvedPackage>>;
 
+/// The signers of a package, of those by which this machine knows it.
+struct KnownSigners {
+  std::set<std::string> names;  ///< as trust::Memory has them
+  bool verified = false;        ///< somebody verified them here
+};
+
 /// The contents of a package, and its names.
 struct Source {
   std::string reference;  ///< exact, for people and for the record
@@ -30,6 +37,8 @@ struct Source {
   std::variant<wasm::ModuleBytes, Files> content;
   std::string engine = {};         ///< what renders files, if the user said so; "yaml": none
   Dependencies dependencies = {};  ///< all that it declares (declared_dependencies), resolved
+  /// Nothing: it isn't held to what is remembered of signers.
+  std::optional<KnownSigners> signers = {};
 };
 
 /// A package, ready to be called by others. Immutable and shared; what packages call forms no cycle.

@@ -1,7 +1,8 @@
 #pragma once
-// Copies of what is in no OCI registry, in mirrors: packages of git repositories and catalogs, charts of chart
-// repositories, the indexes of all these, bases and files that kustomizations name. `mistctl mirror` makes them, and whoever would read
-// the original asks the mirrors of its address first. Names: address_name.h. Any thread.
+// Copies of what is in no OCI registry, in mirrors: packages of git repositories and catalogs, charts of
+// chart repositories, the indexes of all these, bases and files that kustomizations name. `mistctl mirror`
+// makes them, and whoever would read the original asks the mirrors of its address first. Names:
+// address_name.h. Any thread.
 //
 //   module, chart   as `mistctl push` and `helm push` have them
 //   tree, base      a tree of files, also where they are a chart: its digest is that of the original

@@ -361,18 +361,20 @@ class MirroredCatalog : public CatalogRegistry {
 
   void configure(std::string_view mirrors) {
     EXPECT_TRUE(files.make_directories(paths.config_file.parent_path(), 0700).ok());
-    EXPECT_TRUE(files
-                    .write(paths.config_file,
-                           fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n"
-                                       "  registries:\n  - name: community\n    remotes:\n    - name: default\n"
-                                       "      catalog: {{url: 'https://catalog.example'}}\n{}",
-                                       mirrors))
-                    .ok());
+    EXPECT_TRUE(
+        files
+            .write(paths.config_file,
+                   fmt::format("apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n"
+                               "  registries:\n  - name: community\n    remotes:\n    - name: default\n"
+                               "      catalog: {{url: 'https://catalog.example'}}\n{}",
+                               mirrors))
+            .ok());
   }
   void read_from_mirror(bool only) {
-    configure(fmt::format("  mirrors:\n  - {{prefix: catalog.example, places: ['oci://mirror.example/copies'], "
-                          "only: {}}}\n",
-                          only));
+    configure(
+        fmt::format("  mirrors:\n  - {{prefix: catalog.example, places: ['oci://mirror.example/copies'], "
+                    "only: {}}}\n",
+                    only));
   }
 
   testing::MemoryRegistry mirror;

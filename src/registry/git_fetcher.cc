@@ -117,7 +117,7 @@ Result<bool> GitFetcher::may_be_proven(const GitRef& reference, const Pin& pin) 
   return places == AddressCopies::Places::Original;
 }
 
-// What git gives, or a digest names, counts for more than a copy that nothing proved.
+// Files that git gives, or a digest names, count for more than a copy that nothing proved.
 Status GitFetcher::keep_pin(const GitRef& reference, const std::optional<Pin>& before, Pin now) const {
   const std::string name(kGitName);
   const bool is_proven = !is_of_copy(now) || reference.digest;
@@ -215,9 +215,10 @@ void GitFetcher::warn_unproven(const std::string& what, const std::string& mirro
 }
 
 void GitFetcher::warn_of_wrong_copy(const std::string& what, const std::string& origin) const {
-  events_.warn(fmt::format("{} was used here before with other files, which that commit doesn't have: {}; "
-                           "don't trust that mirror",
-                           what, escape_controls(origin)));
+  events_.warn(
+      fmt::format("{} was used here before with other files, which that commit doesn't have: {}; "
+                  "don't trust that mirror",
+                  what, escape_controls(origin)));
 }
 
 // Nothing: git may be asked.

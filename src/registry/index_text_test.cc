@@ -19,10 +19,9 @@ not JSON
 )");
   EXPECT_THAT(index.packages(), ElementsAre(Pair("databases/mariadb", ElementsAre("0.1.0", "0.2.0")),
                                             Pair("etcd", ElementsAre("1.0.0", "1.2.0"))));
-  EXPECT_EQ(index.find({.registry = "r", .path = "etcd", .version = "1.2.0", .digest = {}})
-                ->entries.front()
-                .object,
-            "sha256:2");
+  EXPECT_EQ(
+      index.find({.registry = "r", .path = "etcd", .version = "1.2.0", .digest = {}})->entries.front().object,
+      "sha256:2");
 }
 
 TEST(IndexText, ListsChartsWithTheirVersions) {
@@ -31,8 +30,7 @@ TEST(IndexText, ListsChartsWithTheirVersions) {
       "  - {version: 1.0.0, urls: [db-1.0.0.tgz]}\n",
       {.url = "https://charts.example"});
   ASSERT_TRUE(charts.ok()) << charts.error().to_line();
-  EXPECT_THAT(packages_in(*charts).packages(),
-              ElementsAre(Pair("db", ElementsAre("1.0.0", "1.2.0"))));
+  EXPECT_THAT(packages_in(*charts).packages(), ElementsAre(Pair("db", ElementsAre("1.0.0", "1.2.0"))));
 }
 
 }  // namespace

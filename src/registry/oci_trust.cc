@@ -180,7 +180,9 @@ Result<std::shared_ptr<const trust::Keyring>> OciTrust::known_keyring(const std:
 Status OciTrust::keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
                          const std::string& package, const std::vector<trust::Proof>& proofs) {
   MIST_TRY(const std::set<std::string> keys, trust::judge_remembered(remembered, subject, proofs));
-  return keys == remembered ? Status() : memory_.remember(package, keys);
+  if (keys == remembered) return {};
+  MIST_TRY(const trust::LearnedBy how, memory_.learned_by(package));
+  return memory_.remember(package, keys, how);
 }
 
 Status OciTrust::judge_known(const trust::Subject& subject, const std::string& package,
@@ -206,7 +208,7 @@ Status OciTrust::learn_chart(const trust::Subject& subject, const std::string& p
 
 Status OciTrust::remember_signers(const trust::Subject& subject, const std::string& package,
                                   const std::vector<trust::Proof>& proofs) {
-  MIST_TRY_VOID(memory_.remember(package, trust::keys_in(proofs)));
+  MIST_TRY_VOID(memory_.remember(package, trust::keys_in(proofs), trust::LearnedBy::Verifying));
   return memory_.record(subject, proofs);
 }
 
@@ -219,7 +221,38 @@ Result<Examined> OciTrust::examine_verdict(const trust::Subject& subject, const 
   found.by_memory = verdict.rule.mode == trust::Mode::Remember ||
                     (verdict.rule.mode == trust::Mode::Known && !verdict.remembered.empty());
   if (found.by_memory) MIST_TRY_VOID(trust::judge_remembered(verdict.remembered, subject, verdict.proofs));
+  if (verdict.rule.mode == trust::Mode::Remember) MIST_TRY_VOID(hold_to_record(subject, verdict.proofs));
   return found;
+}
+
+bool OciTrust::holds_to_record(const trust::Subject& subject, const trust::Rule& rule,
+                               const std::vector<trust::Proof>& proofs) const {
+  return rule.mode != trust::Mode::Remember || hold_to_record(subject, proofs).ok();
+}
+
+Status OciTrust::hold_to_record(const trust::Subject& subject,
+                                const std::vector<trust::Proof>& proofs) const {
+  const auto recorded = recorded_.find(subject.package);
+  if (recorded == recorded_.end() || !trust::still_signing(recorded->second, proofs).empty()) return {};
+  MIST_TRY(const trust::LearnedBy how, memory_.learned_by(subject.package));
+  if (how == trust::LearnedBy::Verifying) return {};
+  const std::string signers = trust::signers_text(proofs);
+  return error(ErrorKind::Conflict, "{}@{} is {}, and what the release runs of it is signed by {}",
+               subject.package, subject.manifest.str(),
+               signers.empty() ? "not signed" : "signed by " + signers, trust::keys_text(recorded->second))
+      .with_because("the record of the release says so")
+      .with_hint(std::string(kHowToChangeSigners));
+}
+
+Result<std::optional<UsedSigners>> OciTrust::signers_of(const trust::Subject& subject) {
+  MIST_TRY(const trust::Rule rule, rule_for(subject.package));
+  if (rule.mode != trust::Mode::Remember) return std::optional<UsedSigners>();
+  MIST_TRY(std::set<std::string> signers, memory_.keys_of(subject.package));
+  MIST_TRY(const std::optional<std::vector<trust::Proof>> proofs, memory_.proofs_of(subject));
+  if (proofs) signers = trust::still_signing(signers, *proofs);
+  std::erase_if(signers, [](const std::string& each) { return each.starts_with(trust::kOpenPgpPrefix); });
+  MIST_TRY(const trust::LearnedBy how, memory_.learned_by(subject.package));
+  return std::optional(UsedSigners{std::move(signers), how == trust::LearnedBy::Verifying});
 }
 
 Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -259,7 +292,7 @@ Result<OciTrust::Memorable> OciTrust::memorable(const std::string& package, cons
 }
 
 Status OciTrust::remember(const trust::Subject& subject, const Memorable& what) const {
-  MIST_TRY_VOID(memory_.remember(subject.package, what.signers));
+  MIST_TRY_VOID(memory_.remember(subject.package, what.signers, trust::LearnedBy::Verifying));
   return memory_.record(subject, what.proofs);
 }
 
@@ -308,7 +341,8 @@ Result<bool> OciTrust::looks_at(const std::string& package, NewSigners signers) 
   MIST_TRY(const trust::Policy* const policy, this->policy());
   const trust::Mode mode = policy->rule_for(package).mode;
   if (!trust::remembers(mode)) return mode != trust::Mode::Ignore;
-  if (mode == trust::Mode::Remember && signers == NewSigners::Remember) return true;
+  if (mode == trust::Mode::Remember && (signers == NewSigners::Remember || recorded_.contains(package)))
+    return true;
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   return !remembered.empty();
 }
@@ -340,7 +374,7 @@ Result<Examined> OciTrust::examine(const oci::Repository& repository, const cryp
   if (!counts) return Examined();
   MIST_TRY(const std::optional<std::vector<trust::Proof>> known, memory_.proofs_of(subject));
   // These very bytes were used before, and nobody asked for more since.
-  if (known && trust::remembers(rule.mode)) return Examined();
+  if (known && trust::remembers(rule.mode) && holds_to_record(subject, rule, *known)) return Examined();
   // A manifest whose known signatures don't suffice may have been signed since.
   MIST_TRY(const bool is_known, suffices(subject, rule));
   if (is_known) return Examined();
@@ -351,7 +385,9 @@ Result<Examined> OciTrust::examine(const oci::Repository& repository, const cryp
     MIST_TRY(std::optional<Examined> settled, first_use(repository, manifest, *registry, context));
     if (settled) return *std::move(settled);
   } else if (is_new && is_away(repository.host)) {
-    return unknown_signers(repository, fmt::format("{} did not answer before", repository.host));
+    Error silent = error(ErrorKind::Retryable, "{} did not answer before", repository.host);
+    if (recorded_.contains(subject.package)) return needed_signatures(subject.package, std::move(silent));
+    return unknown_signers(repository, silent.message);
   }
   const bool is_provisional = is_new && registry != nullptr;
   Result<Verdict> verdict = is_new ? look_in_time(repository, manifest, *open, context)
@@ -362,7 +398,8 @@ Result<Examined> OciTrust::examine(const oci::Repository& repository, const cryp
     MIST_TRY(const bool is_still_new, is_known_by_none(subject.package, rule));
     const bool is_local = verdict.error().detail<LocalFault>() != nullptr;
     if (is_local) return std::move(verdict).error();
-    if (!is_new || !is_still_new) return needed_signatures(subject.package, std::move(verdict).error());
+    if (!is_new || !is_still_new || recorded_.contains(subject.package))
+      return needed_signatures(subject.package, std::move(verdict).error());
     return unknown_signers(repository, verdict.error().message);
   }
   Result<Examined> found = examine_verdict(subject, *verdict);

@@ -10,6 +10,10 @@
 // those don't suffice. As long as no keys are remembered for it, though, nothing a mirror says or leaves out
 // would be noticed, and what it says would be remembered: so then the registry itself is asked (`first_use`).
 // Only if the registry can't be asked, or the configuration says that it never is, the mirror's word counts.
+//
+// The record of a release knows signers too (RecordedSigners). Packages for that release are held to them
+// beside those that this machine learned by using packages, and they are not remembered here: others may
+// write records. Signers that somebody verified here count alone.
 
 #include <functional>
 #include <memory>
@@ -26,6 +30,7 @@
 #include "oci/reference.h"
 #include "registry/new_signers.h"
 #include "registry/oci_client.h"
+#include "registry/recorded_signers.h"
 #include "registry/reference.h"
 #include "trust/memory.h"
 #include "trust/policy.h"
@@ -65,13 +70,15 @@ Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::P
 class OciTrust {
  public:
   /// All outlive this.
-  /// `check`: how Helm's provenance files are read; none: they prove nothing here.
+  /// `check`: how Helm's provenance files are read; none: they prove nothing here. `recorded`: of the release
+  /// that packages are fetched for.
   OciTrust(FileSystem& files, const config::Paths& paths, const Clock& clock, EventSink& events,
-           trust::CheckProvenance check = {})
+           trust::CheckProvenance check = {}, RecordedSigners recorded = {})
       : files_(files),
         clock_(clock),
         events_(events),
         check_provenance_(std::move(check)),
+        recorded_(std::move(recorded)),
         paths_(paths),
         memory_(files, paths.signatures()) {}
 
@@ -118,8 +125,13 @@ class OciTrust {
   /// The same of a chart whose provenance file was looked at, whatever the policy says.
   Status check_proved_tag(const oci::Reference& exact) const;
 
+  /// The signers of a manifest that was used, as far as its package is known by them here: for the record of
+  /// a release. Without those of provenance files, which don't hold their keys. Nothing: of a mode that takes
+  /// no record into account. Errors: as recorded.
+  Result<std::optional<UsedSigners>> signers_of(const trust::Subject& subject);
+
   /// Whether signatures of that package are asked for. With Leave: whether it is held to some, by the policy
-  /// or by what is remembered. Errors: as recorded.
+  /// or by what is remembered or recorded. Errors: as recorded.
   Result<bool> looks_at(const std::string& package, NewSigners signers);
 
   // For packages of other registries (file_trust.h).
@@ -166,6 +178,9 @@ class OciTrust {
   Status keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
                  const std::string& package, const std::vector<trust::Proof>& proofs);
   Result<Examined> examine_verdict(const trust::Subject& subject, const Verdict& verdict) const;
+  bool holds_to_record(const trust::Subject& subject, const trust::Rule& rule,
+                       const std::vector<trust::Proof>& proofs) const;
+  Status hold_to_record(const trust::Subject& subject, const std::vector<trust::Proof>& proofs) const;
   Result<const trust::Policy*> policy();
   Status add_provenance(const oci::Repository& repository, const crypto::Digest& manifest, OciSource& client,
                         const trust::Keyring& keyring, Verdict& verdict, const Context& context);
@@ -190,6 +205,7 @@ class OciTrust {
   const Clock& clock_;
   EventSink& events_;
   trust::CheckProvenance check_provenance_;
+  const RecordedSigners recorded_;
   const config::Paths paths_;
   trust::Memory memory_;
   std::mutex mutex_;

@@ -39,7 +39,7 @@ class OciTrustTest : public ::testing::Test {
   }
   /// As another process would.
   Status check(const crypto::Digest& manifest) {
-    OciTrust trust(files, paths, clock, events);
+    OciTrust trust(files, paths, clock, events, {}, recorded);
     OciClient client = remote.client();
     return trust.check(shop, manifest, [&]() -> Result<OciSource*> { return &client; }, signers, Context());
   }
@@ -70,6 +70,7 @@ class OciTrustTest : public ::testing::Test {
   MemoryRegistry remote;
   const oci::Repository shop = repository_of("oci://reg.example/team/shop");
   NewSigners signers = NewSigners::Remember;
+  RecordedSigners recorded;
 };
 
 TEST_F(OciTrustTest, WithoutAPolicyNothingIsAskedForACopy) {
@@ -95,6 +96,106 @@ TEST_F(OciTrustTest, WithoutAPolicyWhatWasSignedStaysSigned) {
   EXPECT_NE(changed.find("before is signed by key " + name_of(1)), std::string::npos) << changed;
   signers = NewSigners::Leave;
   EXPECT_EQ(failure(second), changed) << "copies are held to it, too";
+}
+
+TEST_F(OciTrustTest, TheReleasesRecordHoldsWhereNobodyIsRemembered) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),
+                       unsigned_one = publish("1.2.0", "c");
+  sign(first, 1);
+  sign(second, 2);
+  recorded = {{shop.identity(), {name_of(1)}}};
+  EXPECT_EQ(failure(first), "no error");
+  for (const auto& [manifest, says] : {std::pair(second, "is signed by key " + name_of(2)),
+                                       std::pair(unsigned_one, std::string("is not signed"))}) {
+    ASSERT_TRUE(files.remove_all(paths.state).ok());
+    const std::string refused = failure(manifest);
+    EXPECT_NE(refused.find(says), std::string::npos) << refused;
+    EXPECT_NE(refused.find("what the release runs of it is signed by key " + name_of(1)), std::string::npos)
+        << refused;
+    EXPECT_EQ(failure(first), "no error") << "nothing was remembered of the other one";
+  }
+  // A copy for that release is held to it, too.
+  ASSERT_TRUE(files.remove_all(paths.state).ok());
+  signers = NewSigners::Leave;
+  EXPECT_NE(failure(second), "no error");
+}
+
+TEST_F(OciTrustTest, TheReleasesRecordHoldsWhereAnotherReleaseLearnedSomebodyElse) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(first, 1);
+  sign(second, 2);
+  EXPECT_EQ(failure(second), "no error");
+  recorded = {{shop.identity(), {name_of(1)}}};
+  EXPECT_NE(failure(second).find("what the release runs of it"), std::string::npos);
+  recorded = {{"oci://reg.example/team/other", {name_of(1)}}};
+  EXPECT_EQ(failure(second), "no error") << "it is of another package";
+}
+
+TEST_F(OciTrustTest, TheReleasesRecordIsNotRememberedHere) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(first, 1);
+  sign(first, 2);
+  sign(second, 2);
+  recorded = {{shop.identity(), {name_of(1)}}};
+  EXPECT_EQ(failure(first), "no error");
+  EXPECT_NE(failure(second), "no error");
+  recorded.clear();
+  EXPECT_EQ(failure(second), "no error") << "others are held to both signers of the first";
+}
+
+TEST_F(OciTrustTest, TheReleasesRecordDoesNotCountBesideAnotherRule) {
+  const crypto::Digest second = publish("1.1.0", "b");
+  sign(second, 2);
+  recorded = {{shop.identity(), {name_of(1)}}};
+  for (const char* rules :
+       {"  default: ignore\n", "  default: known\n",
+        "  rules: [{match: 'oci://reg.example/**', keys: [{name: two, file: two.pub}]}]\n"}) {
+    write_policy(rules);
+    EXPECT_EQ(failure(second), "no error") << rules;
+  }
+}
+
+TEST_F(OciTrustTest, TheReleasesRecordIsNotOverlookedWhileTheRegistryIsAway) {
+  const crypto::Digest first = publish("1.0.0", "a");
+  remote.away = true;
+  EXPECT_EQ(failure(first), "no error");
+  recorded = {{shop.identity(), {name_of(1)}}};
+  EXPECT_NE(failure(first).find("without which it isn't used"), std::string::npos);
+}
+
+TEST_F(OciTrustTest, SignersThatSomebodyVerifiedCountForMoreThanTheReleasesRecord) {
+  const crypto::Digest first = publish("1.0.0", "a");
+  sign(first, 2);
+  recorded = {{shop.identity(), {name_of(1)}}};
+  ASSERT_NE(failure(first), "no error");
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  const auto verdict = trust.look(shop, first, client, nullptr, Context());
+  ASSERT_TRUE(verdict.ok());
+  ASSERT_TRUE(trust.accept(shop, first, *verdict).ok());
+  EXPECT_EQ(failure(first), "no error");
+  const auto used = trust.signers_of({shop.identity(), first});
+  ASSERT_TRUE(used.ok() && *used);
+  EXPECT_EQ((*used)->signers, std::set{name_of(2)});
+  EXPECT_TRUE((*used)->verified);
+}
+
+TEST_F(OciTrustTest, OfARuleThatDoesNotRememberNoSignersAreTold) {
+  const crypto::Digest first = publish("1.0.0", "a");
+  sign(first, 1);
+  ASSERT_EQ(failure(first), "no error");
+  const auto used = [&] {
+    return *OciTrust(files, paths, clock, events).signers_of({shop.identity(), first});
+  };
+  ASSERT_TRUE(used());
+  EXPECT_EQ(used()->signers, std::set{name_of(1)});
+  EXPECT_FALSE(used()->verified);
+  for (const char* rules :
+       {"  default: ignore\n", "  default: known\n",
+        "  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n"}) {
+    write_policy(rules);
+    EXPECT_FALSE(used()) << rules;
+  }
 }
 
 TEST_F(OciTrustTest, ANewManifestCostsTheQuestionsForSignaturesOnce) {

@@ -48,7 +48,7 @@ struct Registries::Impl {
         session(dependencies.oci, dependencies.files, dependencies.processes, dependencies.events, configured,
                 dependencies.mirrors),
         policy(dependencies.files, dependencies.paths, dependencies.clock, dependencies.events,
-               dependencies.check_provenance),
+               dependencies.check_provenance, dependencies.recorded),
         copies(session),
         charts(dependencies.files, dependencies.clock, configured, known, session, policy),
         git_fetcher(dependencies.files, dependencies.events, dependencies.paths, git, known, copies),
@@ -192,6 +192,12 @@ Result<Fetched> Registries::fetch_moved(const PackageRef& reference, const Conte
   MIST_TRY(const std::optional<oci::Reference> there, impl_->registry_fetcher.oci_reference(reference));
   return there ? impl_->oci_fetcher.fetch(*there, context, ChangedVersions::Accept)
                : fetch(reference, context);
+}
+
+Result<std::optional<UsedSigners>> Registries::signers_of(const PackageRef& fetched) {
+  const auto* const there = std::get_if<oci::Reference>(&fetched.form());
+  if (there == nullptr || !there->digest) return std::optional<UsedSigners>();
+  return impl_->policy.signers_of({there->repository.identity(), *there->digest});
 }
 
 Status Registries::check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context) {

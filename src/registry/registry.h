@@ -26,6 +26,7 @@
 #include "registry/fetched.h"
 #include "registry/new_signers.h"
 #include "registry/oci_session.h"
+#include "registry/recorded_signers.h"
 #include "registry/reference.h"
 #include "registry/registry_view.h"
 #include "trust/provenance.h"
@@ -62,6 +63,8 @@ class Registries {
     bool is_unpacked = false;
     /// Remember: for whoever renders packages.
     NewSigners signers = NewSigners::Leave;
+    /// Of the release that packages are fetched for, beside what this machine remembers.
+    RecordedSigners recorded = {};
   };
 
   explicit Registries(Dependencies dependencies);
@@ -100,6 +103,9 @@ class Registries {
   /// As fetch, but a version in an OCI registry may have other bytes now: they are the known ones from now
   /// on.
   Result<Fetched> fetch_moved(const PackageRef& reference, const Context& context);
+  /// The signers of a package that was fetched, for the record of a release: OciTrust::signers_of. Nothing,
+  /// too: it is of no OCI registry.
+  Result<std::optional<UsedSigners>> signers_of(const PackageRef& fetched);
   /// Succeeds unless `raw`, the manifest that the tag of `tagged` has now, is of a version that had other
   /// bytes when it was first used here. Keeps nothing. Errors: Conflict, as fetch.
   Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context);

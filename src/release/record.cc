@@ -180,6 +180,7 @@ Value to_value(const PackageInfo& package) {
                                {"engine", package.engine}});
   if (!package.calls.empty()) value.set("calls", release::to_value(package.calls));
   if (!package.call_tree.empty()) value.set("callTree", release::to_value(package.call_tree));
+  if (!package.signers.empty()) value.set("signers", release::to_value(package.signers));
   return value;
 }
 
@@ -193,6 +194,16 @@ std::vector<PackageCall> call_tree_from_value(const Value& list) {
          {std::string(each.string_at("id")), std::string(each.string_at("install"))},
          std::string(each.string_at("version"))});
   return calls;
+}
+
+std::vector<PackageSigners> signers_from_value(const Value& list) {
+  std::vector<PackageSigners> all;
+  if (!list.is_array()) return all;
+  for (const Value& each : list.as_array()) {
+    PackageSigners signers{std::string(each.string_at("package")), each.texts_at("signers")};
+    if (!signers.package.empty() && !signers.signers.empty()) all.push_back(std::move(signers));
+  }
+  return all;
 }
 
 std::vector<CalledPackage> calls_from_value(const Value& list) {
@@ -210,6 +221,15 @@ Value to_value(const std::vector<CalledPackage>& calls) {
   Value::Array list;
   for (const CalledPackage& each : calls)
     list.push_back(Value::object({{"id", each.id}, {"version", each.version}, {"digest", each.digest}}));
+  return Value(std::move(list));
+}
+
+Value to_value(const std::vector<PackageSigners>& signers) {
+  Value::Array list;
+  for (const PackageSigners& each : signers)
+    list.push_back(
+        Value::object({{"package", each.package},
+                       {"signers", Value(Value::Array(each.signers.begin(), each.signers.end()))}}));
   return Value(std::move(list));
 }
 
@@ -285,7 +305,8 @@ Result<Revision> revision_from_value(const Value& value) {
                       std::string(value.string_at({"package", "digest"})),
                       std::string(value.string_at({"package", "engine"})),
                       calls_from_value(value_at(value_at(value, "package"), "calls")),
-                      call_tree_from_value(value_at(value_at(value, "package"), "callTree"))};
+                      call_tree_from_value(value_at(value_at(value, "package"), "callTree")),
+                      signers_from_value(value_at(value_at(value, "package"), "signers"))};
   revision.user_values = value_at(value, "values");
   revision.options = value_at(value, "options");
   revision.description = value.string_at("description");

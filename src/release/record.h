@@ -93,6 +93,13 @@ struct PackageCall {
   friend bool operator==(const PackageCall&, const PackageCall&) = default;
 };
 
+/// By whom a package of an OCI registry was signed when it was used, of those by which it was known.
+struct PackageSigners {
+  std::string package;               ///< its repository: "oci://registry.example/team/shop"
+  std::vector<std::string> signers;  ///< as trust::Memory has them, sorted; never empty
+  friend bool operator==(const PackageSigners&, const PackageSigners&) = default;
+};
+
 /// The package that a revision was made from.
 struct PackageInfo {
   std::string reference;  ///< as the user wrote it, made exact: "mistletoe/examples/namespace-example:0.1.2"
@@ -100,8 +107,9 @@ struct PackageInfo {
   std::string version;
   std::string digest;       ///< "sha256:…" of the bytes
   std::string engine = {};  ///< what rendered them, if they are a directory: "helm"; empty: themselves
-  std::vector<CalledPackage> calls = {};    ///< what may be called, as it was resolved; sorted by id
-  std::vector<PackageCall> call_tree = {};  ///< what was called, each pair once, in the order of the calls
+  std::vector<CalledPackage> calls = {};     ///< what may be called, as it was resolved; sorted by id
+  std::vector<PackageCall> call_tree = {};   ///< what was called, each pair once, in the order of the calls
+  std::vector<PackageSigners> signers = {};  ///< of it and of what may be called; sorted by package
 };
 
 struct Revision {
@@ -203,6 +211,7 @@ Value to_value(const Revision& revision);
 /// As in the record and in what commands print: id, version and digest of each.
 Value to_value(const std::vector<CalledPackage>& calls);
 Value to_value(const std::vector<PackageCall>& calls);
+Value to_value(const std::vector<PackageSigners>& signers);
 /// Internal when the record is damaged, Invalid when a newer Mistletoe wrote it.
 Result<Revision> revision_from_value(const Value& value);
 Value to_value(const std::vector<InventoryItem>& inventory);

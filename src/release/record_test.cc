@@ -46,6 +46,7 @@ TEST(Revision, SurvivesItsJsonForm) {
                               "f.yaml", 7, "", "platform → db"});
   revision.package.call_tree = {{{"", ""}, "db", {"m/db", "shop-db"}, "1.0.0"},
                                 {{"m/db", "shop-db"}, "tls", {"m/tls", "t"}, ""}};
+  revision.package.signers = {{"oci://reg.example/team/p", {"sha256:1", "sha256:2"}}};
   revision.inventory.push_back({.key = {{"", "ConfigMap"}, "n", "c"},
                                 .version = "v1",
                                 .uid = "u",
@@ -63,6 +64,7 @@ TEST(Revision, SurvivesItsJsonForm) {
   EXPECT_EQ(back->objects[0].line, 7u);
   EXPECT_EQ(back->objects[0].package, "platform → db");
   EXPECT_EQ(back->package.call_tree, revision.package.call_tree);
+  EXPECT_EQ(back->package.signers, revision.package.signers);
   EXPECT_EQ(back->inventory[0].key.display(), "ConfigMap n/c");
   EXPECT_TRUE(back->inventory[0].retained && back->inventory[0].adopted);
   EXPECT_EQ(back->inventory[0].revision, 2);

@@ -29,9 +29,11 @@
 #include "releases/release_event_sink.h"
 #include "releases/values.h"
 #include "render/dependencies.h"
+#include "render/deployed_version.h"
 #include "render/packages.h"
 #include "render/recorded_options.h"
 #include "render/release_renderer.h"
+#include "render/signers.h"
 #include "view/diagnosis_tree.h"
 
 namespace mist::releases {
@@ -347,6 +349,10 @@ class Visit {
         dependencies_.files, dependencies_.processes, events_,
         dependencies_.paths, dependencies_.clock,     dependencies_.oci};
     registries.signers = registry::NewSigners::Remember;
+    // A Pod that was restarted remembers nobody.
+    const auto named = registry::PackageRef::parse(spec_.package);
+    if (deployed != nullptr && named && !render::names_bytes(*named))
+      registries.recorded = render::recorded_signers(*deployed);
     render::Packages packages(render::Packages::Dependencies{std::move(registries),
                                                              dependencies_.transport,
                                                              dependencies_.engines,

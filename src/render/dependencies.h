@@ -30,8 +30,8 @@ class PackageFinder {
   /// The package without its dependencies. Errors: those of Registries.
   virtual Result<package::Source> find(const std::string& reference, const Context& context) = 0;
   /// The same, of the bytes that a lock has, or a release's record, which has no origin's source: where that
-  /// names a manifest, the version's tag may have moved, or be gone. Other bytes may be given out too, but are
-  /// not remembered.
+  /// names a manifest, the version's tag may have moved, or be gone. Other bytes may be given out too, but
+  /// are not remembered.
   virtual Result<package::Source> find_locked(const std::string& reference, const resolve::Origin& /*locked*/,
                                               const Context& context) {
     return find(reference, context);

@@ -26,11 +26,6 @@ std::optional<crypto::Digest> manifest_of(const registry::PackageRef& reference)
   return oci != nullptr ? oci->digest : std::nullopt;
 }
 
-bool names_bytes(const registry::PackageRef& wanted) {
-  const auto* const named = std::get_if<registry::RegistryRef>(&wanted.form());
-  return named != nullptr ? named->digest.has_value() : manifest_of(wanted).has_value();
-}
-
 // The reference that gives exactly these bytes.
 std::string exact(const registry::Fetched& fetched) {
   const auto* const named = std::get_if<registry::RegistryRef>(&fetched.resolved.form());
@@ -41,6 +36,11 @@ std::string exact(const registry::Fetched& fetched) {
 }
 
 }  // namespace
+
+bool names_bytes(const registry::PackageRef& wanted) {
+  const auto* const named = std::get_if<registry::RegistryRef>(&wanted.form());
+  return named != nullptr ? named->digest.has_value() : manifest_of(wanted).has_value();
+}
 
 Status check_deployed_version(const release::PackageInfo& deployed, const registry::PackageRef& wanted,
                               const registry::Fetched& fetched) {

@@ -11,6 +11,9 @@
 
 namespace mist::render {
 
+/// Whether a reference to a package of a registry says itself, by a digest, which bytes are right.
+bool names_bytes(const registry::PackageRef& wanted);
+
 /// Succeeds unless `fetched` is the very version that `deployed` was made from, and has other bytes. Versions
 /// are those that are pinned: of a registry, and tags that are whole versions; by way of a range, too.
 /// `wanted` is the reference as it was asked for: with a digest it says itself which bytes are right. The

@@ -71,8 +71,8 @@ Status refuse_changed_bytes(const registry::PackageRef& parsed, const package::S
   return not_what_it_was(source.reference, source.digest, recorded.digest);
 }
 
-// A version of a registry or a commit, with the digest that a record or a lock has of it, so that nothing else
-// is kept under it, whoever gives it. Any other reference as it is.
+// A version of a registry or a commit, with the digest that a record or a lock has of it, so that nothing
+// else is kept under it, whoever gives it. Any other reference as it is.
 registry::PackageRef with_digest(const registry::PackageRef& parsed, const std::string& known) {
   const Result<crypto::Digest> digest = crypto::Digest::parse(known);
   if (!digest) return parsed;
@@ -174,7 +174,10 @@ Result<package::Source> Packages::find_locked(const std::string& reference, cons
   const std::optional<crypto::Digest> manifest = manifest_in(locked);
   if (!manifest) return find_with_digest(parsed, locked.digest, context);
   Result<registry::Fetched> fetched = registries_.fetch_manifest(parsed, *manifest, context);
-  if (fetched) return completed(found(*std::move(fetched), parsed, {}), false, context);
+  if (fetched) {
+    MIST_TRY(Found locked_package, found(*std::move(fetched), parsed, {}));
+    return completed(std::move(locked_package), false, context);
+  }
   if (fetched.error().kind != ErrorKind::NotFound) return std::move(fetched).error();
   // The same bytes may have been pushed again, with another manifest; the lock has their digest, too.
   Result<package::Source> tagged = find(parsed, {}, false, context);
@@ -203,7 +206,8 @@ Result<package::Source> Packages::find_with_digest(const registry::PackageRef& p
 Result<package::Source> Packages::find_moved(const std::string& reference, const Context& context) {
   MIST_TRY(const registry::PackageRef parsed, parse_dependency(reference));
   MIST_TRY(registry::Fetched fetched, registries_.fetch_moved(parsed, context));
-  return completed(found(std::move(fetched), parsed, {}), false, context);
+  MIST_TRY(Found moved, found(std::move(fetched), parsed, {}));
+  return completed(std::move(moved), false, context);
 }
 
 Result<Packages::Tag> Packages::tag_of(const resolve::LockedPackage& locked, const Context& context) {
@@ -272,8 +276,8 @@ Result<Packages::Found> Packages::read_verified(const registry::PackageRef& pars
   return found(std::move(verified.package), parsed, std::move(engine));
 }
 
-Packages::Found Packages::found(registry::Fetched fetched, const registry::PackageRef& parsed,
-                                std::string engine) {
+Result<Packages::Found> Packages::found(registry::Fetched fetched, const registry::PackageRef& parsed,
+                                        std::string engine) {
   Found found{{}, std::holds_alternative<registry::LocalRef>(parsed.form()), {}};
   if (is_of_trusted_server(parsed)) found.origin = std::move(fetched.origin);
   package::Source& source = found.source;
@@ -281,6 +285,8 @@ Packages::Found Packages::found(registry::Fetched fetched, const registry::Packa
   std::tie(source.name, source.version) = name_and_version(fetched.resolved);
   source.digest = fetched.digest.str();
   source.engine = std::move(engine);
+  MIST_TRY(std::optional<registry::UsedSigners> used, registries_.signers_of(fetched.resolved));
+  if (used) source.signers = package::KnownSigners{std::move(used->signers), used->verified};
   if (const auto* module = std::get_if<registry::PackageModule>(&fetched.content)) {
     source.content = *module;
   } else {

@@ -101,7 +101,7 @@ class Packages final : private PackageFinder {
     bool is_local = false;
     std::string origin;
   };
-  static Found found(registry::Fetched fetched, const registry::PackageRef& reference, std::string engine);
+  Result<Found> found(registry::Fetched fetched, const registry::PackageRef& reference, std::string engine);
   Result<Found> read(const registry::PackageRef& reference, std::string engine, const Context& context,
                      const registry::MayKeep& may_keep = {});
   Result<Found> read_verified(const registry::PackageRef& reference, std::string engine,

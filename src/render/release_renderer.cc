@@ -18,6 +18,7 @@
 #include "release/command_text.h"
 #include "render/dependencies.h"
 #include "render/recorded_options.h"
+#include "render/signers.h"
 
 namespace mist::render {
 
@@ -226,13 +227,15 @@ Result<RenderedRelease> ReleaseRenderer::render(std::shared_ptr<const package::S
   if (choices.exports) {
     MIST_TRY(result.exports, job->exports_of(rendered, result.drawn, context));
   }
-  result.package = {job->source->reference,
-                    rendered.metadata.name,
-                    rendered.metadata.version,
-                    job->source->digest,
-                    rendered.engine.empty() ? rendered.metadata.engine : rendered.engine,
-                    called_packages(*job->source),
-                    call_tree(rendered)};
+  result.package = {
+      job->source->reference,
+      rendered.metadata.name,
+      rendered.metadata.version,
+      job->source->digest,
+      rendered.engine.empty() ? rendered.metadata.engine : rendered.engine,
+      called_packages(*job->source),
+      call_tree(rendered),
+      signers_for_record(*job->source, release.deployed != nullptr ? &release.deployed->package : nullptr)};
   result.answers.all = std::move(rendered.answers);
   result.answers.keep(earlier, values);
   result.user_values = std::move(values);

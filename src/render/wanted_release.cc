@@ -8,7 +8,10 @@
 #include "base/text.h"
 #include "encoding/member_finder.h"
 #include "package/value_places.h"
+#include "registry/reference.h"
 #include "render/answers.h"
+#include "render/deployed_version.h"
+#include "render/signers.h"
 
 namespace mist::render {
 
@@ -71,6 +74,8 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
              packages_->fetch_recorded(package, wanted_.engine.empty() ? package.engine : wanted_.engine,
                                        context));
     MIST_TRY_VOID(take(std::move(source)));
+  } else if (release.deployed != nullptr) {
+    MIST_TRY_VOID(check_signers_of(release.deployed->package));
   }
   if (given_ && !wanted_.reuse_values && release.stored != nullptr)
     MIST_TRY_VOID(warn_of_dropped(*release.stored));
@@ -78,6 +83,12 @@ Result<RenderedRelease> WantedRelease::render(const ReleaseFacts& release, const
                                    wanted_.choices, release, context);
   if (!wanted_.values) return rendered;
   return package::with_value_places(std::move(rendered), *wanted_.values);
+}
+
+// Of a package that is named without its digest.
+Status WantedRelease::check_signers_of(const release::PackageInfo& deployed) const {
+  const Result<registry::PackageRef> named = registry::PackageRef::parse(wanted_.package.value_or(""));
+  return named && !names_bytes(*named) ? check_signers(deployed, *source_) : Status();
 }
 
 // Values that are given replace all others, which surprises people who meant to change one.

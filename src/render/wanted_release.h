@@ -48,6 +48,7 @@ class WantedRelease {
  private:
   Status take(package::Source source);
   Status warn_of_dropped(const release::Revision& stored);
+  Status check_signers_of(const release::PackageInfo& deployed) const;
 
   std::shared_ptr<Packages> packages_;
   ReleaseRenderer renderer_;

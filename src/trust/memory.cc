@@ -119,14 +119,19 @@ Result<std::set<std::string>> Memory::keys_of(const std::string& package) const 
   return texts_in(document->find("keys"));
 }
 
-Status Memory::remember(const std::string& package, const std::set<std::string>& keys) const {
+Result<LearnedBy> Memory::learned_by(const std::string& package) const {
+  MIST_TRY(const std::optional<Value> document, read(package_path(package), kPackageKind));
+  return document && document->is_true_at("verified") ? LearnedBy::Verifying : LearnedBy::Use;
+}
+
+Status Memory::remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how) const {
   if (keys.empty()) return files_.remove(package_path(package));
   Value list{Value::Array{}};
   for (const std::string& key : keys) list.push_back(key);
-  return write(package_path(package), Value::object({{"apiVersion", kVersion},
-                                                     {"kind", kPackageKind},
-                                                     {"package", package},
-                                                     {"keys", std::move(list)}}));
+  Value document = Value::object(
+      {{"apiVersion", kVersion}, {"kind", kPackageKind}, {"package", package}, {"keys", std::move(list)}});
+  if (how == LearnedBy::Verifying) document.set("verified", true);
+  return write(package_path(package), std::move(document));
 }
 
 Result<std::optional<std::vector<Proof>>> Memory::proofs_of(const Subject& subject) const {

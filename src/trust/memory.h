@@ -28,6 +28,9 @@ struct KeptProvenance {
   ChartArchive archive;
 };
 
+/// How a machine came to know the signers of a package. Somebody who verified one vouches for them.
+enum class LearnedBy : bool { Use, Verifying };
+
 class Memory {
  public:
   Memory(FileSystem& files, Path directory) : files_(files), directory_(std::move(directory)) {}
@@ -35,8 +38,10 @@ class Memory {
   /// The signers by which the package is known (signers_named); empty: it was never signed. Errors: Conflict
   /// when the file was altered; of FileSystem::read.
   Result<std::set<std::string>> keys_of(const std::string& package) const;
+  /// How they were learned; Use, too, where there are none. Same errors.
+  Result<LearnedBy> learned_by(const std::string& package) const;
   /// Replaces them; no keys: forgets the package.
-  Status remember(const std::string& package, const std::set<std::string>& keys) const;
+  Status remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how) const;
 
   /// The proofs of the manifest; nothing: it wasn't examined. Same errors.
   Result<std::optional<std::vector<Proof>>> proofs_of(const Subject& subject) const;

@@ -24,10 +24,10 @@ class TrustMemory : public ::testing::Test {
 
 TEST_F(TrustMemory, KnowsPackagesByTheirKeys) {
   EXPECT_TRUE(memory.keys_of(package)->empty());
-  ASSERT_TRUE(memory.remember(package, {"sha256:a", "sha256:b"}).ok());
+  ASSERT_TRUE(memory.remember(package, {"sha256:a", "sha256:b"}, LearnedBy::Use).ok());
   EXPECT_EQ(*memory.keys_of(package), (std::set<std::string>{"sha256:a", "sha256:b"}));
   EXPECT_TRUE(memory.keys_of("oci://reg.example/team/other")->empty());
-  ASSERT_TRUE(memory.remember(package, {}).ok());
+  ASSERT_TRUE(memory.remember(package, {}, LearnedBy::Use).ok());
   EXPECT_TRUE(memory.keys_of(package)->empty());
 }
 
@@ -61,7 +61,7 @@ TEST_F(TrustMemory, KeepsWhatWasProved) {
 }
 
 TEST_F(TrustMemory, RefusesARecordThatWasAltered) {
-  ASSERT_TRUE(memory.remember(package, {"sha256:a"}).ok());
+  ASSERT_TRUE(memory.remember(package, {"sha256:a"}, LearnedBy::Verifying).ok());
   const Path path = record("packages");
   std::string text = *files.read(path);
   text.replace(text.find("sha256:a"), 8, "sha256:b");
@@ -73,11 +73,11 @@ TEST_F(TrustMemory, RefusesARecordThatWasAltered) {
 }
 
 TEST_F(TrustMemory, RefusesTheRecordOfAnotherPackage) {
-  ASSERT_TRUE(memory.remember(package, {"sha256:a"}).ok());
+  ASSERT_TRUE(memory.remember(package, {"sha256:a"}, LearnedBy::Verifying).ok());
   const Path mine = record("packages");
   const std::string text = *files.read(mine);
   ASSERT_TRUE(files.remove(mine).ok());
-  ASSERT_TRUE(memory.remember("oci://reg.example/team/other", {"sha256:b"}).ok());
+  ASSERT_TRUE(memory.remember("oci://reg.example/team/other", {"sha256:b"}, LearnedBy::Use).ok());
   ASSERT_TRUE(files.write(record("packages"), text).ok());
   EXPECT_EQ(memory.keys_of("oci://reg.example/team/other").error().kind, ErrorKind::Conflict);
 }

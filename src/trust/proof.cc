@@ -125,24 +125,6 @@ bool fits_pattern(const TrustedIdentity& pattern, const Proof& proof) {
          matches(pattern.subject, proof.identity->subject);
 }
 
-// Those of `remembered` that signed it.
-std::set<std::string> still_signing(const std::set<std::string>& remembered, std::span<const Proof> proofs) {
-  const std::set<std::string> now = keys_in(proofs);
-  std::set<std::string> same;
-  for (const std::string& each : remembered) {
-    const std::optional<TrustedIdentity> pattern =
-        each.starts_with(kPatternPrefix) ? remembered_identity(each) : std::nullopt;
-    const bool signed_it =
-        pattern ? std::ranges::any_of(proofs,
-                                      [&](const Proof& proof) {
-                                        return proof.objection.empty() && fits_pattern(*pattern, proof);
-                                      })
-                : now.contains(each);
-    if (signed_it) same.insert(each);
-  }
-  return same;
-}
-
 // Of a workflow that signed what was used before, at another tag: all its tags. A workflow's identity holds
 // the tag, so each version is signed by another one.
 std::optional<TrustedIdentity> workflow_at_any_tag(const std::set<std::string>& remembered,
@@ -164,20 +146,6 @@ std::optional<TrustedIdentity> workflow_at_any_tag(const std::set<std::string>& 
             fmt::format("{}{}", workflow, matches(workflow + "*", proof.identity->subject) ? "*" : "**")};
   }
   return std::nullopt;
-}
-
-// Of what is remembered: fingerprints, Identity::str, and patterns of those.
-std::string keys_text(const std::set<std::string>& signers) {
-  std::vector<std::string> keys;
-  std::vector<std::string> texts;
-  for (const std::string& each : signers) {
-    if (const std::optional<TrustedIdentity> identity = remembered_identity(each))
-      texts.push_back(identity->text());
-    else
-      keys.push_back(each);
-  }
-  if (!keys.empty()) texts.insert(texts.begin(), fmt::format("key {}", join(keys, " or ")));
-  return join(texts, " or ");
 }
 
 std::string keyring_text(const Keyring& keyring) { return fmt::format("the keyring {}", keyring.file); }
@@ -236,6 +204,36 @@ std::string objections_text(std::span<const std::string> objections) {
 }
 
 }  // namespace
+
+std::set<std::string> still_signing(const std::set<std::string>& remembered, std::span<const Proof> proofs) {
+  const std::set<std::string> now = keys_in(proofs);
+  std::set<std::string> same;
+  for (const std::string& each : remembered) {
+    const std::optional<TrustedIdentity> pattern =
+        each.starts_with(kPatternPrefix) ? remembered_identity(each) : std::nullopt;
+    const bool signed_it =
+        pattern ? std::ranges::any_of(proofs,
+                                      [&](const Proof& proof) {
+                                        return proof.objection.empty() && fits_pattern(*pattern, proof);
+                                      })
+                : now.contains(each);
+    if (signed_it) same.insert(each);
+  }
+  return same;
+}
+
+std::string keys_text(const std::set<std::string>& signers) {
+  std::vector<std::string> keys;
+  std::vector<std::string> texts;
+  for (const std::string& each : signers) {
+    if (const std::optional<TrustedIdentity> identity = remembered_identity(each))
+      texts.push_back(identity->text());
+    else
+      keys.push_back(each);
+  }
+  if (!keys.empty()) texts.insert(texts.begin(), fmt::format("key {}", join(keys, " or ")));
+  return join(texts, " or ");
+}
 
 std::vector<Proof> examine(std::span<const oci::SignatureClaim> claims, const Subject& subject,
                            const Rule& rule) {

@@ -56,6 +56,12 @@ void name_keys(std::span<Proof> proofs, std::span<const TrustedKey> keys);
 /// The fingerprints, and Identity::str, of all that prove something.
 std::set<std::string> keys_in(std::span<const Proof> proofs);
 
+/// Those of `remembered` (signers_named) that signed it.
+std::set<std::string> still_signing(const std::set<std::string>& remembered, std::span<const Proof> proofs);
+
+/// Signers that are remembered (signers_named), as people read them: "key sha256:…", "SUBJECT (ISSUER)".
+std::string keys_text(const std::set<std::string>& signers);
+
 /// Those of `proofs` that count for one of the keys, identities or the keyring of a rule, whatever their age.
 /// A valid signature of anybody else is not among them.
 std::vector<Proof> proofs_of_named(const Rule& rule, std::span<const Proof> proofs);

@@ -71,9 +71,12 @@ def mirror_has_packages_of_git_registries(t):
     equal([each["from"].split("@")[0] for each in copied["artifacts"]][:2],
           [f"oci://{host}/packages.git/plain:{version}" for version in ("0.1.0", "0.2.0")])
     equal(copied["mirrors"], [{"prefix": host, "places": ["oci-layout:copies"]}])
+    equal([[each["place"], "there is no mistletoe-index.jsonl" in each["because"]] for each in copied["withoutIndex"]], [[url, True]])
     again = mirrored(t, "shop/plain:^0", "shop/plain:0.1.0", "--to", "oci-layout:copies")
     equal([[each["wasThere"], each["blobs"]] for each in again["artifacts"]], [[True, 0], [True, 0]])
-    contains(t.run("mirror", "shop/plain:0.1.0", "--to", "oci-layout:copies").out, f"{host}/packages.git//plain:0.1.0")
+    shown = t.run("mirror", "shop/plain:0.1.0", "--to", "oci-layout:copies")
+    contains(shown.out, f"{host}/packages.git//plain:0.1.0")
+    contains(shown.err, f"mistctl search finds nothing of {url} in the mirror", "mistctl registry index makes one")
     # Before the server is away, it isn't asked either.
     del asked[:]
     shop = {"shop": {"git": {"url": url}}}
@@ -99,6 +102,43 @@ def mirror_has_packages_of_git_registries(t):
     contains(outcome.out, "local")
     contains(t.run("search", "plain").err, "shop can't be searched: the registry shop can't be asked what it has")
     t.run("uninstall", "plain", "--yes")
+
+
+@test
+def mirror_has_the_index_that_a_git_registry_committed(t):
+    _, _, url = in_git(t, "packages", ("0.1.0", "0.2.0"))
+    work = t.dir / "packages-work"
+    t.run("registry", "index", str(work))
+    git("add", ".", cwd=work)
+    git("commit", "-q", "-m", "index", cwd=work)
+    git("push", "-q", str(t.dir / "packages.git"), "main", cwd=work)
+    t.run("registry", "add", "shop", "-g", url)
+    copied = mirrored(t, "shop/plain:0.1.0", "--to", "oci-layout:copies")
+    equal([each["original"].split("//")[1] for each in copied["artifacts"]], ["mistletoe-index.jsonl", "plain"])
+    equal(copied["withoutIndex"], [])
+    shop = {"shop": {"git": {"url": url}}}
+    # As long as git may be asked, its own index counts.
+    away(t, "near", shop, copied["mirrors"], only=False)
+    contains(t.run("search", "plain").out, "shop/plain", "0.2.0")
+    check(any((t.dir / "near/cache/registries").iterdir()), "git was asked")
+    away(t, "away", shop, copied["mirrors"])
+    contains(t.run("search", "plain").out, "shop/plain", "0.2.0")
+    contains(t.run("registry", "update", "shop").out, "shop", "1", "2")
+    contains(t.run("generate", "x", "-p", "shop/plain:0.1.0").out, "ConfigMap")
+    t.refused("generate", "x", "-p", "shop/plain:0.2.0", says=["there is no shop/plain:0.2.0 in the mirrors of"])
+    check(not (t.dir / "away/cache/registries").exists(), "git was not asked")
+    # What moved since is there after the next run.
+    t.env["MIST_HOME_LOCATION"] = str(t.dir / "home")
+    (work / "packages/plain/0.3.0").mkdir()
+    (work / "packages/plain/0.3.0/map.yaml").write_text(json.dumps(config_map("plain", {"version": "0.3.0"})))
+    t.run("registry", "index", str(work))
+    git("add", ".", cwd=work)
+    git("commit", "-q", "-m", "0.3.0", cwd=work)
+    git("push", "-q", str(t.dir / "packages.git"), "main", cwd=work)
+    t.run("registry", "update", "shop")
+    mirrored(t, "shop/plain:0.1.0", "--to", "oci-layout:copies")
+    t.env["MIST_HOME_LOCATION"] = str(t.dir / "away")
+    contains(t.run("search", "plain").out, "0.3.0")
 
 
 @test
@@ -155,7 +195,9 @@ def mirror_has_charts_of_chart_repositories(t):
     copied = mirrored(t, "shop/postgresql:15.1.0", "shop/postgresql:15.x", "--to", "oci-layout:copies")
     host = f"127.0.0.1:{charts.web.port}"
     equal([[each["from"].split("@")[0], each["original"]] for each in copied["artifacts"]],
+          [[f"oci://{host}/stable/index.yaml:index", f"{host}/stable//index.yaml"]] +
           [[f"oci://{host}/stable/postgresql:{tag}", f"{host}/stable//postgresql"] for tag in ("15.1.0", "15.2.0_b.1")])
+    equal(copied["withoutIndex"], [])
     charts.web.stop()
     away(t, "away", {"shop": {"helm": {"url": charts.url}}}, copied["mirrors"])
     contains(t.run("diff", "db").out, "no differences")
@@ -163,6 +205,9 @@ def mirror_has_charts_of_chart_repositories(t):
     equal(package_of(t, "db").split("@")[0], "shop/postgresql:15.2.0+b.1")
     equal(t.kube.get("ConfigMap", t.ns, "db")["data"], {"version": "15.2.0+b.1"})
     t.refused("upgrade", "db", "-p", "shop/postgresql:16.0.0", says=["there is no shop/postgresql:16.0.0 in the mirrors of"])
+    # The index lists what the mirror lacks, too.
+    contains(t.run("registry", "update", "shop").out, "shop", "1", "3")
+    contains(t.run("search", "postgresql").out, "shop/postgresql", "16.0.0")
     # A copy is the chart as Helm pushes it.
     target = Registry(t)
     t.run("registry", "copy", f"oci-layout:copies:{host}/stable/postgresql:15.1.0", target("charts/postgresql:15.1.0"))
@@ -391,6 +436,72 @@ def mirror_that_lies_about_a_commit_changes_no_release(t):
     away(t, "honest", {}, [{"prefix": host, "places": ["oci-layout:copies"]}], only=False)
     honest = t.run("upgrade", "plain")
     check("nothing proves" not in honest.err, honest.err)
+    t.run("uninstall", "plain", "--yes")
+
+
+@test
+def mirror_that_lied_about_a_commit_is_overruled_by_git(t):
+    server, asked, url = in_git(t, "packages", ("0.1.0",))
+    host = f"127.0.0.1:{server.port}"
+    commit = git("rev-parse", "v1", cwd=t.dir / "packages-work")
+    package = f"git+{url}//packages/plain/0.1.0?ref={commit}"
+    mirrored(t, package, "--to", "oci-layout:copies")
+    lie = [{"prefix": host, "places": [lying(t, "copies", "lies", b'"0.1.0"', b'"9.9.9"')]}]
+    home = away(t, "lied-to", {}, lie, only=False)
+    del asked[:]
+    first = t.run("generate", "x", "-p", package)
+    contains(first.out, "9.9.9")
+    contains(first.err, "nothing proves that the copy of", commit)
+    equal(asked, [])
+    # Without the mirror, what is in the cache isn't taken for git's own.
+    configuration = (home / "config.yaml").read_text()
+    t.run("registry", "mirror", "remove", host)
+    truth = t.run("generate", "x", "-p", package)
+    contains(truth.out, "0.1.0")
+    contains(truth.err, "was used here before with other files", "don't trust that mirror")
+    check(asked, "git was asked")
+    # From then on, git's bytes are the known ones, without a request.
+    del asked[:]
+    contains(t.run("generate", "x", "-p", package).out, "0.1.0")
+    equal(asked, [])
+    (home / "config.yaml").write_text(configuration)
+    shutil.rmtree(home / "cache")
+    t.refused("generate", "x", "-p", package, says=["isn't what it was when it was first used here", "a commit never changes"])
+    # While git is away, a copy that nothing proved stays usable, with the warning.
+    away(t, "lonely", {}, lie, only=False)
+    t.run("generate", "x", "-p", package)
+    server.stop()
+    t.run("registry", "mirror", "remove", host)
+    lonely = t.run("generate", "x", "-p", package)
+    contains(lonely.out, "9.9.9")
+    contains(lonely.err, "nothing proves that the copy of", "git can't be asked")
+
+
+@test
+def mirror_that_lies_leaves_nothing_behind_where_a_lock_or_a_release_knows_better(t):
+    server, _, url = in_git(t, "packages", ("0.1.0",))
+    host = f"127.0.0.1:{server.port}"
+    shop = {"shop": {"git": {"url": url}}}
+    t.run("registry", "add", "shop", "-g", url)
+    package = caller(t, "shop/plain", "^0.1")
+    t.run("package", "lock", package)
+    expected = t.run("generate", "x", "-p", package, "--locked").out
+    t.run("install", "plain", "-p", "shop/plain:0.1.0")
+    copied = mirrored(t, package, "--to", "oci-layout:copies")
+    lie = [{"prefix": host, "places": [lying(t, "copies", "lies", b'"0.1.0"', b'"9.9.9"')]}]
+    for name, command, says in (("locked", ["generate", "x", "-p", package, "--locked"], ["is not what mistletoe.lock of"]),
+                                ("unlocked", ["generate", "x", "-p", package], ["is not what mistletoe.lock of"]),
+                                ("released", ["upgrade", "plain"], ["is not what the release was made from"])):
+        home = away(t, name, shop, lie)
+        t.refused(*command, says=says)
+        # The right bytes are welcome afterwards.
+        away(t, name, shop, copied["mirrors"])
+        done = t.run(*command)
+        check(command[0] != "generate" or done.out == expected, done.out)
+        check((home / "state").exists(), "they are known now")
+        shutil.rmtree(home / "cache")
+        away(t, name, shop, lie)
+        t.refused("generate", "x", "-p", "shop/plain:0.1.0", says=["isn't what it was when it was first used here"])
     t.run("uninstall", "plain", "--yes")
 
 

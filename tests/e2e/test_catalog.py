@@ -579,8 +579,32 @@ def search_finds_what_a_catalog_has_and_installs_it_by_that_name(t):
     contains(named.out, "ConfigMap")
     contains(named.err, "community/etcd:1.1.0 was yanked: it loses keys")
     t.refused("generate", "etcd", "-p", "community/etcd:3.0.0", says=["no version 3.0.0 of etcd", "1.0.0"])
+    copied = t.run("mirror", "community/etcd:^1", "--to", "oci-layout:copies", "-o", "json").json
+    equal([each["from"].split("/", 3)[3].split("@")[0] for each in copied["artifacts"]], ["etcd:1.0.0", "mistletoe-index.jsonl:index"])
+    expected = t.run("generate", "etcd", "-p", "community/etcd:1.0.0").out
     # A package that was used once needs no catalog.
     equal(catalog.stop(server), 0, server.log.read_text())
     contains(t.run("generate", "etcd", "-p", "community/etcd:1.1.0").out, "ConfigMap")
     equal(found("etcd"), ["community/etcd:1.0.0"])
     contains(t.run("search", "etcd", "--refresh").err, "community is searched as it was read last")
+    # Another machine has the mirror alone.
+    t.env["MIST_HOME_LOCATION"] = str(t.dir / "away")
+    t.env["KPM_HOME"] = str(t.dir / "away-kpm")
+    t.run("registry", "remove", "mistletoe")
+    t.run("registry", "add", "community", "--catalog", catalog.url)
+    t.run("kpm", "archive-add", "--service", "before", catalog.url)
+    host = catalog.url.partition("://")[2]
+    contains(t.run("registry", "mirror", "add", host, "oci-layout:copies", "--mirrors-only").err,
+             "the archive before of kpm can't be updated any more")
+    configuration = t.dir / "away/config.yaml"
+    configuration.write_text(configuration.read_text().replace("spec:\n", "spec:\n  countInstalls: true\n"))
+    equal(t.run("generate", "etcd", "-p", "community/etcd:^1").out, expected)
+    equal(found("etcd"), ["community/etcd:1.0.0"])
+    t.refused("generate", "etcd", "-p", "community/etcd:1.1.0", says=["there is no community/etcd:1.1.0 in the mirrors of"])
+    installed = t.run("install", "four", "-p", "community/etcd:1.0.0", "--wait", "-v").err
+    check("POST " + catalog.url not in installed, installed)
+    contains(installed, "the catalog isn't told: the configuration allows only mirrors of " + catalog.url)
+    t.run("uninstall", "four", "--yes", "--wait")
+    t.refused("kpm", "update", says=["the archive before can't be asked what it has", "mirrors have no archives of kpm"])
+    t.refused("kpm", "archive-add", "--service", "more", catalog.url,
+              says=["the archive more can't be asked what it has", f"mistctl registry add more --catalog {catalog.url}"])

@@ -87,6 +87,35 @@ def a_version_that_moved_while_no_operator_ran_is_refused(t):
 
 
 @test
+def signers_of_a_release_outlive_the_pods_of_the_operator(t):
+    serve(t)
+    keys(t, "first", "second")
+    published = Registry(t)
+    one = pushed(t, published, "1.0.0", "--sign", str(t.dir / "first.key"))
+    two = pushed(t, published, "1.1.0", "--sign", str(t.dir / "second.key"))
+    pushed(t, published, "1.2.0")
+    pushed(t, published, "1.3.0", "--sign", str(t.dir / "first.key"))
+    t.run("registry", "add", "team", "--oci", published("team"))
+    operator = Operator(t, "--releases", "own")
+    make(t, "shop", package="team/shop:1.0.0")
+    wait_for(t, "Deployed", "shop")
+    recorded = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]["signers"]
+    equal(recorded, [{"package": published("team/shop"), "signers": [one["signedWith"]]}])
+    for version, says in (("1.1.0", f"is signed by key {two['signedWith']}"), ("1.2.0", "is not signed")):
+        # The next Pod has an empty home.
+        equal(operator.stop(), 0, "exit code")
+        shutil.rmtree(t.dir / "home/state")
+        operator = Operator(t, "--releases", "own")
+        change(t, "shop", package=f"team/shop:{version}")
+        contains(wait_for(t, "PackageNotRead", "shop"), says, f"what the release runs of it is signed by key {one['signedWith']}")
+        equal(t.kube.get("ConfigMap", t.ns, "a")["data"], {"version": "1.0.0"})
+    change(t, "shop", package="team/shop:1.3.0")
+    wait_for(t, "Deployed", "shop", seconds=90)
+    remove(t, "shop")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
 def a_policy_says_which_packages_the_releases_of_a_namespace_name(t):
     """That of docs/release-resource.md."""
     serve(t)

@@ -113,6 +113,52 @@ def what_was_once_signed_must_stay_signed_without_any_policy(t):
 
 
 @test
+def signers_of_a_release_are_known_on_every_machine(t):
+    registry = Registry(t)
+    keys(t, "first", "second")
+    one = pushed(t, registry, "1.0.0", "--sign", str(t.dir / "first.key"))
+    two = pushed(t, registry, "1.1.0", "--sign", str(t.dir / "second.key"))
+    pushed(t, registry, "1.2.0")
+    three = pushed(t, registry, "1.3.0", "--sign", str(t.dir / "first.key"))
+
+    def machine(name):
+        home = t.dir / name
+        home.mkdir(mode=0o700)
+        t.env["MIST_HOME_LOCATION"] = str(home)
+
+    def recorded():
+        package = t.run("inspect", "release", "shop", "-o", "json").json["revisions"][-1]["package"]
+        return [each["signers"] for each in package["signers"]]
+    t.run("install", "shop", "-p", registry("team/shop:1.0.0"))
+    equal(recorded(), [[one["signedWith"]]])
+    machine("second")
+    for command in ("upgrade", "plan", "diff"):
+        t.refused(command, "shop", "-p", registry("team/shop:1.1.0"),
+                  says=[f"is signed by key {two['signedWith']}", f"what the release runs of it is signed by key {one['signedWith']}"])
+    machine("third")
+    t.refused("upgrade", "shop", "-p", registry("team/shop:1.2.0"), says=["is not known to be signed", "--accept-changed"])
+    t.run("upgrade", "shop", "-p", registry("team/shop:1.3.0"))
+    equal(recorded(), [[one["signedWith"]]])
+    # The owner changed the key, and said so elsewhere.
+    machine("fourth")
+    t.run("verify", registry("team/shop:1.1.0"), "--key", str(t.dir / "second.pub"))
+    t.run("upgrade", "shop", "-p", registry("team/shop:1.1.0"))
+    equal(recorded(), [[two["signedWith"]]])
+    machine("fifth")
+    t.refused("upgrade", "shop", "-p", registry("team/shop:1.3.0"), says=[f"signed by key {two['signedWith']}"])
+    machine("sixth")
+    t.run("upgrade", "shop", "-p", f"{registry('team/shop:1.3.0')}@{three['digest']}")
+    equal(recorded(), [[one["signedWith"]]])
+    # An upgrade without a package keeps them, and so does a rollback.
+    machine("seventh")
+    t.run("upgrade", "shop", "--set", "x=1")
+    equal(recorded(), [[one["signedWith"]]])
+    t.run("rollback", "shop", "v0")
+    equal(recorded(), [[one["signedWith"]]])
+    t.run("uninstall", "shop", "--yes")
+
+
+@test
 def signatures_that_cannot_be_had_stop_no_first_install(t):
     registry = Registry(t)
     keys(t, "release")

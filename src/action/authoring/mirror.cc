@@ -295,10 +295,10 @@ class SourceFinder {
     if (copy && *copy)
       add_copy(**std::move(copy));
     else
-      without_index_.emplace(escape_controls(config::display(registry.remote())),
-                             copy ? fmt::format("there is no {} in it; mistctl registry index makes one",
-                                                search::kIndexFile)
-                                  : escape_controls(copy.error().to_line()));
+      without_index_.emplace(
+          escape_controls(config::display(registry.remote())),
+          copy ? fmt::format("there is no {} in it; mistctl registry index makes one", search::kIndexFile)
+               : escape_controls(copy.error().to_line()));
     return {};
   }
 

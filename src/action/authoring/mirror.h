@@ -57,8 +57,8 @@ struct MirrorSources {
 /// catalogs and in chart repositories, other artifacts of OCI registries, also by range, or sources on this
 /// machine (a package's directory or module, a chart's directory), of which only the dependencies count. The
 /// index of each registry that a package comes from is among them: of the configured one; of OCI registries
-/// that aren't configured, beside the package. Errors: Invalid (a package that others can't name: of a directory, of a git repository on this
-/// machine), of Packages and OciClient.
+/// that aren't configured, beside the package. Errors: Invalid (a package that others can't name: of a
+/// directory, of a git repository on this machine), of Packages and OciClient.
 Result<MirrorSources> find_mirror_sources(const MirrorDependencies& dependencies,
                                           const std::vector<std::string>& references, const Context& context);
 
