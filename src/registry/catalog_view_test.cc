@@ -345,8 +345,9 @@ class MirroredCatalog : public CatalogRegistry {
       return answer(request);
     });
     configure("");
-    Registries original(
-        Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Ignore});
+    Registries::Dependencies without_mirrors = registries_on(web);
+    without_mirrors.mirrors = Mirrors::Ignore;
+    Registries original(std::move(without_mirrors));
     const auto package = original.copy_of(*original.parse("community/etcd:1.0.0"), Context());
     EXPECT_TRUE(package.ok() && *package) << (package.ok() ? "none" : package.error().to_line());
     name = (*package)->name.repository.str();
@@ -429,10 +430,10 @@ TEST_F(MirroredCatalog, WhatItListsIsKnownByTheCopyOfItsIndex) {
 TEST_F(MirroredCatalog, AVersionKeepsItsBytesWhereverItIsRead) {
   configure("");
   ASSERT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two");
-  const auto forged = copy_of_package(*AddressName::of("https://catalog.example", "etcd"), {"1.2.0"},
+  const auto other = copy_of_package(*AddressName::of("https://catalog.example", "etcd"), {"1.2.0"},
                                       PackageTree{{{"K3.yaml", "name: etcd\n"}, {"content", "evil"}}}, {});
-  ASSERT_TRUE(forged.ok());
-  mirror.publish("1.2.0", forged->artifact);
+  ASSERT_TRUE(other.ok());
+  mirror.publish("1.2.0", other->artifact);
   ASSERT_TRUE(files.remove_all(paths.cache).ok());
   read_from_mirror(true);
   EXPECT_THAT(fetch("community/etcd:1.2.0"), AllOf(HasSubstr("error"), HasSubstr("1.2.0")));

@@ -605,8 +605,9 @@ TEST_F(HelmRegistry, AddressesAreLookedAt) {
 
 TEST_F(HelmRegistry, WhatItListsIsKnownByTheCopyOfItsIndexWhereOnlyMirrorsMayBeAsked) {
   add();
-  Registries original(
-      Registries::Dependencies{files, processes, events, paths, clock, access, Mirrors::Ignore});
+  Registries::Dependencies without_mirrors = registries_on(web);
+  without_mirrors.mirrors = Mirrors::Ignore;
+  Registries original(std::move(without_mirrors));
   const auto copy = original.copy_of_index("shop", Context());
   ASSERT_TRUE(copy.ok() && *copy) << (copy.ok() ? "none" : copy.error().to_line());
   EXPECT_EQ((*copy)->name.original, "charts.example/stable//index.yaml");
