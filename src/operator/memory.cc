@@ -71,7 +71,7 @@ Record Memory::known_record() const {
 void Memory::know(const Record& record) {
   record_.reset();
   if (!stored_ || stored_record() != record) {
-    record_ = to_text(record, reconcile::Detail::Known);
+    record_ = to_text(record, reconcile::RecordText::Known);
     record_->shrink_to_fit();
   }
 }

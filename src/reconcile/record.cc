@@ -148,7 +148,7 @@ Record united(Record known, const Record& other) {
   return known;
 }
 
-std::string to_text(const Record& record, Detail detail) {
+std::string to_text(const Record& record, RecordText kind) {
   std::map<std::vector<std::string>, std::size_t> users;
   for (const Recorded& each : record.objects) ++users[each.uses];
   std::map<std::vector<std::string>, std::string> names;
@@ -156,7 +156,7 @@ std::string to_text(const Record& record, Detail detail) {
   Value lists = Value::object();
   for (const Recorded& each : record.objects) {
     Value& object = objects.emplace_back(described(each));
-    if (each.shown && detail == Detail::Known) object.set("shown", true);
+    if (each.shown && kind == RecordText::Known) object.set("shown", true);
     if (each.uses.empty()) continue;
     if (users[each.uses] == 1) {
       object.set("uses", list_of(each.uses));

@@ -103,9 +103,9 @@ Record united(Record known, const Record& other);
 
 /// A record in text is what is stored, or, where the operator keeps it, has besides which inputs the objects
 /// show.
-enum class Detail : std::uint8_t { Stored, Known };
+enum class RecordText : std::uint8_t { Stored, Known };
 /// JSON.
-std::string to_text(const Record& record, Detail detail = Detail::Stored);
+std::string to_text(const Record& record, RecordText kind = RecordText::Stored);
 /// Of an empty text an empty record. Invalid: somebody damaged it.
 Result<Record> record_from(std::string_view text);
 
