@@ -100,15 +100,15 @@ TestAuthority::~TestAuthority() = default;
 
 CertifiedKey TestAuthority::issue(const CertificateOptions& options) const {
   const Key key = make_key();
-  const Certificate certificate = blank(wishes.common_name, key.get());
-  set_life(certificate.get(), wishes.begins, wishes.ends);
+  const Certificate certificate = blank(options.common_name, key.get());
+  set_life(certificate.get(), options.begins, options.ends);
   X509* authority = impl_->certificate.get();
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(authority));
   add_extension(certificate.get(), authority, NID_basic_constraints, "critical,CA:FALSE");
   add_extension(certificate.get(), authority, NID_ext_key_usage, "serverAuth,clientAuth");
   add_extension(certificate.get(), authority, NID_authority_key_identifier, "keyid");
-  if (!wishes.names.empty())
-    add_extension(certificate.get(), authority, NID_subject_alt_name, alternative_names(wishes.names));
+  if (!options.names.empty())
+    add_extension(certificate.get(), authority, NID_subject_alt_name, alternative_names(options.names));
   MIST_CHECK(X509_sign(certificate.get(), impl_->key.get(), EVP_sha256()) > 0);
   return {.certificate_pem = pem_of(certificate.get()), .key_pem = pem_of(key.get())};
 }

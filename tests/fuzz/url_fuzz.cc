@@ -11,7 +11,7 @@ namespace mist::fuzz {
 
 void url(std::string_view bytes) {
   using namespace http;
-  if (unescape(escape_segment(bytes)) != bytes || unescape(escape_query(bytes)) != bytes)
+  if (percent_decoded(escape_segment(bytes)) != bytes || percent_decoded(escape_query(bytes)) != bytes)
     fail("what is escaped means something else", bytes);
   (void)loggable_url(bytes);
   (void)is_public_address(bytes);
@@ -42,8 +42,8 @@ void url(std::string_view bytes) {
     check_error(proxy.error());
 
   // A relative reference stays on the server, unless it names another.
-  const std::string to = http::resolved_url(parsed->str(), more);
-  if (has_scheme(more)) return;
+  const std::string to = resolved_url(parsed->str(), more);
+  if (!scheme_of(more).empty()) return;
   if (more.starts_with("//")) {
     if (to != more && !split_url(to)) fail("a server that nobody can ask", to);
     return;
