@@ -62,6 +62,7 @@ ALLOWED = [
     ("catalog/markup.cc", "words.", "Markdown is parsed"),
     ("releases/reconciler.cc", 'ready->string_at("message") == words', "an Event that would repeat the status isn't written"),
     ("apply/wait/object_waits.cc", "detail == pending.told", "a line of progress that was shown last isn't shown again"),
+    ("kube/informer.cc", "to_line() == failure.to_line()", "a failure that was told last isn't told again"),
     # Names that hold something else, and literals that are names.
     ("catalog/pages.cc", "version.facts.format ", "the name of a format: the key by which versions are stored and found"),
     ("blueprint/schema_change.cc", 'after == "integer or string"', "the name of a type, made and compared in this file"),

@@ -96,6 +96,9 @@ struct ListOptions {
   int largest_page = 5000;
   /// Of list(): no more than that many items, the server's first; the rest isn't asked for. 0: all of them.
   std::size_t most = 0;
+  /// Of watch(): told on the calling thread, with each try, why the collection couldn't be listed again after
+  /// the watch was interrupted; the watch keeps trying. Empty: nobody wants to know.
+  std::function<void(const Error&)> unlisted = {};
 };
 
 struct ObjectList {

@@ -6,12 +6,18 @@
 #include "apimachinery/managed_fields.h"
 #include "base/text.h"
 #include "encoding/json.h"
+#include "http/unanswered.h"
 
 namespace mist::kube {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::seconds(1);
-constexpr Duration kLongestPause = std::chrono::seconds(60);
+// Somebody who gives a right back, or repairs what can't be listed, waits for that to be noticed.
+constexpr Duration kLongestPause = std::chrono::seconds(15);
+// A kind that comes is noticed by others, who begin a new watch.
+constexpr Duration kLongestUnserved = std::chrono::seconds(60);
+// The same words aren't told more often.
+constexpr Duration kWarningEvery = std::chrono::seconds(60);
 
 Informer::Key key_of(const Value& object) {
   return {std::string(object.string_at({"metadata", "namespace"})),
@@ -39,12 +45,17 @@ bool is_newer(std::string_view version, std::string_view than) {
 }  // namespace
 
 Informer::Informer(Client& client, ResourceInfo resource, ListOptions options,
-                   std::function<void(Value&)> prune, Changed changed, Clock& clock, EventSink& events)
+                   std::function<void(Value&)> prune, Changed changed, Clock& clock, EventSink& events,
+                   std::function<void()> unlisted)
     : client_(client),
       resource_(std::move(resource)),
-      options_(std::move(options)),
+      options_([&] {
+        options.unlisted = [this](const Error& failure) { cannot_list(failure); };
+        return std::move(options);
+      }()),
       prune_(std::move(prune)),
       changed_(std::move(changed)),
+      unlisted_(std::move(unlisted)),
       clock_(clock),
       events_(events),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -67,6 +78,11 @@ std::optional<Error> Informer::failure() const {
 std::optional<Error> Informer::refusal() const {
   const std::lock_guard lock(mutex_);
   return refusal_;
+}
+
+std::optional<Error> Informer::list_failure() const {
+  const std::lock_guard lock(mutex_);
+  return list_failure_;
 }
 
 std::optional<Value> Informer::get(const Key& key) const {
@@ -176,6 +192,7 @@ void Informer::take(const WatchEvent& event) {
         synced_ = true;
         failure_.reset();
         refusal_.reset();
+        list_failure_.reset();
         others = end_list(version);
         break;
       case WatchEventType::Deleted: {
@@ -221,8 +238,22 @@ bool Informer::ended(const Error& failure, bool was_listed) {
   return is_news;
 }
 
+// A server that doesn't answer is no news about the collection, and can't be told of either.
+void Informer::cannot_list(const Error& failure) {
+  if (http::is_unanswered(failure)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_known = list_failure_ && list_failure_->to_line() == failure.to_line();
+    list_failure_ = failure;
+    if (is_known) return;
+  }
+  if (unlisted_) unlisted_();
+}
+
 void Informer::run(const std::stop_token& stop) {
   Duration pause = kFirstPause;
+  std::string warning;
+  SteadyTime warned_at{};
   while (!stop.stop_requested()) {
     {
       const std::lock_guard lock(mutex_);
@@ -242,12 +273,19 @@ void Informer::run(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     if (!end.ok()) {
       if (ended(end.error(), was_listed)) changed_(std::nullopt);
-      events_.warn(fmt::format("the watch of {} ended, and begins again in {} s: {}", resource_.resource,
-                               std::chrono::duration_cast<std::chrono::seconds>(pause).count(),
-                               end.error().to_line()));
+      if (!was_listed) cannot_list(end.error());
+      const SteadyTime now = clock_.steady_now();
+      const std::string line = end.error().to_line();
+      if (line != warning || now - warned_at >= kWarningEvery) {
+        events_.warn(fmt::format("the watch of {} ended, and begins again in {} s: {}", resource_.resource,
+                                 std::chrono::duration_cast<std::chrono::seconds>(pause).count(), line));
+        warning = line;
+        warned_at = now;
+      }
     }
     clock_.sleep(pause, stop);
-    pause = std::min(pause * 2, kLongestPause);
+    const bool is_unserved = !end.ok() && end.error().kind == ErrorKind::NotFound;
+    pause = std::min(pause * 2, is_unserved ? kLongestUnserved : kLongestPause);
   }
 }
 

@@ -33,9 +33,11 @@ class Informer {
 
   /// `client`, `clock` and `events` outlive this. `prune` takes out of an object what nobody reads; may be
   /// empty. A watch that the server refuses (no permission, or the kind isn't served yet) is begun again with
-  /// back-off.
+  /// back-off: at most 15 seconds, a minute where the kind isn't served. `unlisted` is called, as `changed`
+  /// is, when list_failure() becomes another error; that there is none any more is told by `changed`. May be
+  /// empty.
   Informer(Client& client, ResourceInfo resource, ListOptions options, std::function<void(Value&)> prune,
-           Changed changed, Clock& clock, EventSink& events);
+           Changed changed, Clock& clock, EventSink& events, std::function<void()> unlisted = {});
   ~Informer();
   Informer(const Informer&) = delete;
   Informer& operator=(const Informer&) = delete;
@@ -48,6 +50,9 @@ class Informer {
   /// Why nobody tells any more what changes, after it has synced: the server no longer allows the list
   /// (Forbidden). nullopt: it does.
   std::optional<Error> refusal() const;
+  /// Why the server could not list the collection when it was last asked to, before or after it has synced:
+  /// what changes there isn't seen. nullopt: it could, or it didn't answer at all.
+  std::optional<Error> list_failure() const;
   std::optional<Value> get(const Key& key) const;
   std::vector<Key> keys() const;
   /// Of the objects in whose JSON that text stands, managed fields apart. Reads all of them.
@@ -62,6 +67,7 @@ class Informer {
   void run(const std::stop_token& stop);
   void take(const WatchEvent& event);
   bool ended(const Error& failure, bool was_listed);
+  void cannot_list(const Error& failure);
   struct Item {
     std::string text;          // JSON, without managed fields
     SharedTexts::Text fields;  // the managed fields, as JSON; null: there are none
@@ -78,12 +84,13 @@ class Informer {
   const ListOptions options_;
   const std::function<void(Value&)> prune_;
   const Changed changed_;
+  const std::function<void()> unlisted_;
   Clock& clock_;
   EventSink& events_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   bool synced_ = false;
-  std::optional<Error> failure_, refusal_;
+  std::optional<Error> failure_, refusal_, list_failure_;
   SharedTexts fields_;
   std::map<Key, Item> items_;
   std::map<Key, std::string> silent_;  // versions

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <set>
 #include <thread>
 
+#include "http/unanswered.h"
 #include "testing/client_with_logs.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_cluster.h"
@@ -31,7 +33,7 @@ class InformerTest : public ::testing::Test {
           if (!key) ++told_of_all_;
           changed_.notify_all();
         },
-        clock_, events_);
+        clock_, events_, [this] { ++unlisted_; });
   }
 
   // Until the informer's own thread has made it so.
@@ -72,7 +74,7 @@ class InformerTest : public ::testing::Test {
   std::condition_variable changed_;
   int told_of_all_ = 0;
   std::atomic<bool> gap_ = false;
-  std::atomic<int> refused_ = 0;
+  std::atomic<int> refused_ = 0, unlisted_ = 0;
   std::optional<Informer> informer_;  // last: its thread uses the others
 };
 
@@ -188,6 +190,62 @@ TEST_F(InformerTest, TellsOnceThatItIsRefusedAndOnceThatItIsNot) {
   end_gap();
   wait([&] { return told_of_all_ == 3; });
   EXPECT_EQ(informer_->refusal(), std::nullopt);
+}
+
+TEST_F(InformerTest, TellsOnceWhyItCannotListAndKeepsWhatIsKnown) {
+  put("web");
+  wait_for(kWeb, true);
+  const auto fails_with = [this](std::string words) {
+    cluster_.set_before([this, words](const testing::FakeCall& call) -> std::optional<Error> {
+      if (call.verb != "list") return std::nullopt;
+      ++refused_;
+      return error(ErrorKind::Retryable, "{}", words);
+    });
+  };
+  fails_with("App shop/a can't be converted");
+  cluster_.forget_history();
+  wait([&] { return refused_ > 5; });
+  EXPECT_EQ(unlisted_, 1) << "the same words are no news";
+  EXPECT_EQ(informer_->list_failure()->message, "App shop/a can't be converted");
+  EXPECT_TRUE(informer_->synced());
+  EXPECT_TRUE(informer_->get(kWeb));
+  EXPECT_EQ(informer_->refusal(), std::nullopt);
+  fails_with("App shop/b can't be converted");
+  wait([&] { return unlisted_ == 2; });
+  EXPECT_EQ(informer_->list_failure()->message, "App shop/b can't be converted");
+  cluster_.set_before(nullptr);
+  wait([&] { return !informer_->list_failure(); });
+  EXPECT_EQ(unlisted_, 2);
+}
+
+TEST_F(InformerTest, ASilentServerIsNoNewsAboutTheCollection) {
+  put("web");
+  wait_for(kWeb, true);
+  cluster_.set_before([this](const testing::FakeCall& call) -> std::optional<Error> {
+    if (call.verb != "list") return std::nullopt;
+    ++refused_;
+    return error(ErrorKind::Retryable, "connection refused").with_detail(http::Unanswered());
+  });
+  cluster_.forget_history();
+  wait([&] { return refused_ > 3; });
+  EXPECT_EQ(informer_->list_failure(), std::nullopt);
+  EXPECT_EQ(unlisted_, 0);
+  cluster_.set_before(nullptr);
+}
+
+TEST_F(InformerTest, TriesOftenWhatIsRefusedAndWarnsOnceAMinute) {
+  wait([&] { return informer_->synced(); });
+  begin_gap();
+  wait([&] { return refused_ > 30; });
+  end_gap();
+  wait([&] { return !informer_->refusal(); });
+  informer_.reset();
+  const std::vector<Duration> sleeps = clock_.sleeps();
+  EXPECT_THAT(sleeps, ::testing::Each(::testing::Le(std::chrono::seconds(15))));
+  const auto warnings = std::ranges::count_if(
+      events_.messages, [](const std::string& each) { return each.contains("nobody may list"); });
+  EXPECT_GE(warnings, 2);
+  EXPECT_LE(warnings, 1 + clock_.slept() / std::chrono::minutes(1));
 }
 
 TEST_F(InformerTest, MissesNoDeletionWhileTheServerRefusesIt) {

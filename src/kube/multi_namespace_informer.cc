@@ -10,17 +10,18 @@ MultiNamespaceInformer::MultiNamespaceInformer(Client& client, const ResourceInf
                                                const ListOptions& options,
                                                const std::vector<std::string>& namespaces,
                                                const std::function<void(Value&)>& prune,
-                                               const Changed& changed, Clock& clock, EventSink& events)
+                                               const Changed& changed, Clock& clock, EventSink& events,
+                                               const std::function<void()>& unlisted)
     : resource_(resource) {
   const std::lock_guard lock(mutex_);
   if (namespaces.empty() || !options.ns.empty()) {
-    informers_.try_emplace("", client, resource, options, prune, changed, clock, events);
+    informers_.try_emplace("", client, resource, options, prune, changed, clock, events, unlisted);
     return;
   }
   for (const std::string& ns : namespaces) {
     ListOptions there = options;
     there.ns = ns;
-    informers_.try_emplace(ns, client, resource, std::move(there), prune, changed, clock, events);
+    informers_.try_emplace(ns, client, resource, std::move(there), prune, changed, clock, events, unlisted);
   }
 }
 
@@ -40,23 +41,55 @@ MultiNamespaceInformer::Informers::const_iterator MultiNamespaceInformer::of(std
   return only != informers_.end() ? only : informers_.find(ns);
 }
 
-bool MultiNamespaceInformer::synced() const {
+bool MultiNamespaceInformer::synced(std::string_view ns) const {
   const std::shared_lock lock(mutex_);
+  if (!ns.empty()) {
+    const auto found = of(ns);
+    return found != informers_.end() && found->second.synced();
+  }
   return std::ranges::all_of(informers_, [](const auto& each) { return each.second.synced(); });
 }
 
-std::optional<Error> MultiNamespaceInformer::failure() const {
+std::optional<Error> MultiNamespaceInformer::first(std::string_view ns,
+                                                   std::optional<Error> (Informer::*what)() const) const {
   const std::shared_lock lock(mutex_);
-  for (const auto& [ns, informer] : informers_)
-    if (auto failure = informer.failure()) return failure;
+  if (!ns.empty()) {
+    const auto found = of(ns);
+    return found == informers_.end() ? std::nullopt : (found->second.*what)();
+  }
+  for (const auto& [name, informer] : informers_)
+    if (auto failure = (informer.*what)()) return failure;
   return std::nullopt;
 }
 
-std::optional<Error> MultiNamespaceInformer::refusal() const {
+std::optional<Error> MultiNamespaceInformer::failure(std::string_view ns) const {
+  return first(ns, &Informer::failure);
+}
+
+std::optional<Error> MultiNamespaceInformer::refusal(std::string_view ns) const {
+  return first(ns, &Informer::refusal);
+}
+
+std::map<std::string, Error> MultiNamespaceInformer::list_failures() const {
   const std::shared_lock lock(mutex_);
+  std::map<std::string, Error> all;
   for (const auto& [ns, informer] : informers_)
-    if (auto refusal = informer.refusal()) return refusal;
-  return std::nullopt;
+    if (auto failure = informer.list_failure()) all.emplace(ns, *std::move(failure));
+  return all;
+}
+
+bool MultiNamespaceInformer::is_refused_everywhere() const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::all_of(informers_, [](const auto& each) {
+    const auto failure = each.second.synced() ? each.second.refusal() : each.second.failure();
+    return failure && failure->kind == ErrorKind::Forbidden;
+  });
+}
+
+bool MultiNamespaceInformer::settled() const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::all_of(
+      informers_, [](const auto& each) { return each.second.synced() || each.second.failure().has_value(); });
 }
 
 std::optional<Value> MultiNamespaceInformer::get(const Key& key) const {

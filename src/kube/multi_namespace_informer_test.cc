@@ -39,7 +39,7 @@ class MultiNamespaceInformerTest : public ::testing::Test {
           const std::lock_guard lock(mutex_);
           told_.insert(*key);
         },
-        clock_, events_);
+        clock_, events_, [this] { unlisted_ = true; });
   }
   Value put(const std::string& ns, const std::string& name) {
     Value map = Value::object({{"apiVersion", "v1"}, {"kind", "ConfigMap"}});
@@ -68,6 +68,7 @@ class MultiNamespaceInformerTest : public ::testing::Test {
   ResourceInfo maps_ = *cluster_.resource_for({"", "ConfigMap"}, "v1", Context());
   std::mutex mutex_;
   std::set<Key> told_;
+  std::atomic<bool> unlisted_ = false;
   std::optional<MultiNamespaceInformer> informer_;  // last: its threads use the others
 };
 
@@ -99,7 +100,7 @@ TEST_F(MultiNamespaceInformerTest, TakesAnswersOfItsNamespacesOnly) {
   EXPECT_THAT(informer_->keys(), ElementsAre(Key("shop", "a")));
 }
 
-TEST_F(MultiNamespaceInformerTest, IsNotSyncedWhileOneNamespaceIsRefused) {
+TEST_F(MultiNamespaceInformerTest, KnowsTheOtherNamespacesWhileOneIsRefused) {
   std::atomic<bool> is_refused = true;
   cluster_.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
     if (!is_refused || call.verb != "list" || call.key.ns != "shop") return std::nullopt;
@@ -110,8 +111,23 @@ TEST_F(MultiNamespaceInformerTest, IsNotSyncedWhileOneNamespaceIsRefused) {
   ASSERT_TRUE(soon([&] { return informer_->failure().has_value() && !informer_->keys().empty(); }));
   EXPECT_EQ(informer_->failure()->kind, ErrorKind::Forbidden);
   EXPECT_FALSE(informer_->synced());
+  ASSERT_TRUE(soon([&] { return informer_->settled(); }));
+  EXPECT_TRUE(informer_->synced("blog"));
+  EXPECT_EQ(informer_->failure("blog"), std::nullopt);
+  EXPECT_FALSE(informer_->synced("shop"));
+  EXPECT_FALSE(informer_->synced("bank")) << "nobody looks there";
+  const auto failures = informer_->list_failures();
+  ASSERT_THAT(failures, ElementsAre(::testing::Key("shop")));
+  EXPECT_EQ(failures.at("shop").message, "nobody may list in shop");
+  EXPECT_TRUE(unlisted_);
   is_refused = false;
   EXPECT_TRUE(soon([&] { return informer_->synced(); }));
+  EXPECT_THAT(informer_->list_failures(), ::testing::IsEmpty());
+  // After it has synced.
+  is_refused = true;
+  cluster_.forget_history();
+  ASSERT_TRUE(soon([&] { return informer_->refusal("shop").has_value(); }));
+  EXPECT_EQ(informer_->refusal("blog"), std::nullopt);
 }
 
 TEST_F(MultiNamespaceInformerTest, WithoutNamespacesHoldsAllAndWithOneInItsOptionsThatOne) {

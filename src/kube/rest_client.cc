@@ -542,7 +542,8 @@ Status RestClient::watch(const ResourceInfo& resource, const ListOptions& option
                        },
                    .clock = dependencies_.clock,
                    .random = dependencies_.random,
-                   .events = dependencies_.events});
+                   .events = dependencies_.events,
+                   .unlisted = options.unlisted});
   return watcher.run(handler, context);
 }
 

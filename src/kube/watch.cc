@@ -18,6 +18,9 @@ constexpr std::size_t kLongestEvent = std::size_t{64} << 20;
 constexpr Duration kShortestWatch = 5min;
 constexpr Duration kFirstBackOff = 200ms;
 constexpr Duration kLongestBackOff = 30s;
+// Of a server that answers and can't list: a single object may be the obstacle, as one that can't be
+// converted, and somebody who has repaired it waits for that to be noticed.
+constexpr Duration kLongestListBackOff = 10s;
 // A server that asks to wait longer is asked again after that.
 constexpr Duration kLongestAskedWait = 60s;
 constexpr int kFailuresBeforeWarning = 3;
@@ -174,8 +177,8 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
 }
 
 // No sooner than asked; a little later, so that all watches that were sent away don't come back at once.
-Duration Watcher::back_off(int failures, std::optional<Duration> asked) {
-  const Duration longest = std::min(kLongestBackOff, kFirstBackOff * (1 << std::min(failures, 10)));
+Duration Watcher::back_off(int failures, Duration longest, std::optional<Duration> asked) {
+  longest = std::min(longest, kFirstBackOff * (1 << std::min(failures, 10)));
   const auto own = std::chrono::duration_cast<Duration>(longest * (0.5 + fraction(dependencies_.random) / 2));
   return own + std::min(asked.value_or(Duration::zero()), kLongestAskedWait);
 }
@@ -188,6 +191,7 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
   while (wanted) {
     MIST_TRY_VOID(context.check());
     Connection connection;
+    Duration longest = kLongestBackOff;
     if (relist) {
       auto listed = list(handler, context);
       if (listed)
@@ -197,6 +201,8 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
       else
         connection.broken = std::move(listed).error();
       if (!connection.broken) continue;
+      if (!http::is_unanswered(*connection.broken)) longest = kLongestListBackOff;
+      if (dependencies_.unlisted) dependencies_.unlisted(*connection.broken);
     } else {
       const SteadyTime began = dependencies_.clock.steady_now();
       connection = connect(handler, context);
@@ -222,7 +228,7 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
     if (++failures == kFailuresBeforeWarning && connection.broken)
       dependencies_.events.warn(fmt::format("the watch of {} is interrupted, trying again: {}", asked_.object,
                                             connection.broken->to_line()));
-    Duration pause = back_off(failures, connection.asked_wait);
+    Duration pause = back_off(failures, longest, connection.asked_wait);
     if (const auto left = context.remaining()) pause = std::min(pause, *left);
     dependencies_.clock.sleep(pause, context.stop());
   }

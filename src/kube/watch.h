@@ -35,6 +35,7 @@ class Watcher {
     Clock& clock;
     Random& random;
     EventSink& events;
+    std::function<void(const Error&)> unlisted = {};  ///< as that of ListOptions
   };
 
   /// `asked` names the collection in messages.
@@ -60,7 +61,7 @@ class Watcher {
   Result<bool> list(const WatchHandler& handler, const Context& context);
   Connection connect(const WatchHandler& handler, const Context& context);
   bool take_line(std::string_view line, const WatchHandler& handler, Connection& connection);
-  Duration back_off(int failures, std::optional<Duration> asked);
+  Duration back_off(int failures, Duration longest, std::optional<Duration> asked);
   void remember(const Value& object);
 
   const ResourceInfo resource_;

@@ -62,7 +62,8 @@ class WatchTest : public ::testing::Test {
         },
         .clock = clock,
         .random = random,
-        .events = sink};
+        .events = sink,
+        .unlisted = [this](const Error& failure) { unlisted.push_back(failure.message); }};
     Watcher watcher({{"", "v1", "Pod"}, "pods", true, {}}, {"watch", "pods", "https://h", "alice"},
                     dependencies);
     return watcher.run(
@@ -84,7 +85,7 @@ class WatchTest : public ::testing::Test {
   std::vector<Value> given_up;  // pages of a try before
   std::deque<Result<ObjectList>> lists;
   std::deque<Connection> connections;
-  std::vector<std::string> opened, seen;
+  std::vector<std::string> opened, seen, unlisted;
   Value deleted;  // the last one
   mist::testing::FakeClock clock;
   mist::testing::FakeRandom random;
@@ -164,7 +165,9 @@ TEST_F(WatchTest, ListsAgainWhenTheConnectionIsAnsweredWithGone) {
 
 TEST_F(WatchTest, WaitsLongerAndLongerWhileTheServerIsAway) {
   listing({}, "10");
-  const auto refused = [] { return error(ErrorKind::Retryable, "connection refused"); };
+  const auto refused = [] {
+    return error(ErrorKind::Retryable, "connection refused").with_detail(http::Unanswered());
+  };
   for (int i = 0; i < 2; ++i) connections.push_back({{}, refused()});
   for (int i = 0; i < 10; ++i) lists.push_back(refused());
   listing({}, "10");
@@ -175,6 +178,18 @@ TEST_F(WatchTest, WaitsLongerAndLongerWhileTheServerIsAway) {
   EXPECT_LE(sleeps.front(), 400ms);
   EXPECT_GE(sleeps.back(), 15s);
   EXPECT_LE(sleeps.back(), 30s);
+}
+
+// One object that can't be converted keeps the server from listing any.
+TEST_F(WatchTest, TellsWhyNothingCanBeListedAndNoticesSoonThatItCan) {
+  listing({}, "10");
+  connections.push_back({{}, http::Response{.status = 500, .headers = {}, .body = {}}});
+  for (int i = 0; i < 10; ++i) lists.push_back(error(ErrorKind::Retryable, "the conversion failed"));
+  listing({pod("a", "20")}, "21");
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_THAT(unlisted, ::testing::SizeIs(10));
+  EXPECT_THAT(unlisted, ::testing::Each("the conversion failed"));
+  EXPECT_LE(clock.sleeps().back(), 10s);
 }
 
 // Of a version that it hasn't reached yet the server tells nothing, for as long as it takes.
