@@ -70,14 +70,14 @@ class Controller::State {
       informer_ = std::make_unique<kube::MultiNamespaceInformer>(
           dependencies_.client, *kind, kube::ListOptions{.label_selector = scope_.selector},
           scope_.namespaces.names(), prune, [this](const std::optional<Key>& key) { changed(key); },
-          dependencies_.clock, dependencies_.events);
+          dependencies_.clock, dependencies_.events, [this] { changed(std::nullopt); });
     }
     dependencies_.events.info(fmt::format(
         "watching Releases {} {}", scope_.namespaces.are_all() ? "of" : "in", scope_.namespaces.display()));
     {
-      // Which of two Releases is the older one isn't known before.
+      // Which of two Releases is the older one isn't known before. See knows_elders().
       std::unique_lock lock(mutex_);
-      synced_.wait(lock, context.stop(), [this] { return is_synced_; });
+      synced_.wait(lock, context.stop(), [this] { return is_settled_; });
     }
     metrics_.watch_queue(kQueue, [this] { return queue_.state(); });
     std::vector<std::jthread> threads;
@@ -118,14 +118,7 @@ class Controller::State {
       auto kind = dependencies_.client.resource_for({std::string(kGroup), std::string(kKind)},
                                                     std::string(kVersion), context);
       if (kind.ok()) {
-        // Says at once what is wrong with permissions.
-        const auto ask = [&](const std::string& ns) -> Status {
-          MIST_TRY_VOID(dependencies_.client.list(
-              *kind, {.ns = ns, .label_selector = scope_.selector, .metadata_only = true}, context));
-          return {};
-        };
-        if (scope_.namespaces.are_all()) MIST_TRY_VOID(ask(""));
-        for (const std::string& ns : scope_.namespaces.names()) MIST_TRY_VOID(ask(ns));
+        MIST_TRY_VOID(check_rights(*kind, context));
         return std::optional(*std::move(kind));
       }
       if (kind.error().kind != ErrorKind::NotFound) return std::move(kind).error();
@@ -140,11 +133,40 @@ class Controller::State {
     return std::optional<kube::ResourceInfo>();
   }
 
+  // Says at once what is wrong with permissions. A namespace that is gone, or that lacks its Role, stops
+  // nothing in the others; its informer asks again.
+  Status check_rights(const kube::ResourceInfo& kind, const Context& context) {
+    std::vector<std::string> places = scope_.namespaces.names();
+    if (places.empty()) places.emplace_back();
+    std::vector<std::pair<std::string, Error>> refused;
+    for (const std::string& ns : places) {
+      auto listed = dependencies_.client.list(
+          kind, {.ns = ns, .label_selector = scope_.selector, .metadata_only = true}, context);
+      if (listed.ok()) continue;
+      if (listed.error().kind != ErrorKind::Forbidden) return std::move(listed).error();
+      refused.emplace_back(ns, std::move(listed).error());
+    }
+    if (refused.size() == places.size()) return refused.front().second;
+    for (const auto& [ns, failure] : refused)
+      dependencies_.events.warn(fmt::format(
+          "Releases in namespace {} can't be listed, and stay as they are until they can; so do those whose "
+          "release is in another namespace than they are: {}",
+          ns, failure.to_line()));
+    return {};
+  }
+
+  // Whether every Release is known that may be an older one of the same release. That of the release's own
+  // namespace goes first, so that another namespace that can't be listed makes no difference to it.
+  bool knows_elders(const Key& key, const Value& object) const {
+    return informer_->synced(key.first) && (release_of(object).first == key.first || informer_->synced());
+  }
+
   // On the informer's thread.
   void changed(const std::optional<Key>& key) {
     const std::lock_guard lock(mutex_);
     if (!key) {
-      is_synced_ |= informer_->synced();
+      is_settled_ |= informer_->settled();
+      for (const Key& each : std::exchange(without_elders_, {})) queue_.add(each);
       return synced_.notify_all();
     }
     const std::optional<Value> object = informer_->get(*key);
@@ -195,6 +217,11 @@ class Controller::State {
     }
     Kept& kept = kept_[key];
     if (kept.counted.empty()) count(kept, counted_reason(*object));
+    if (!knows_elders(key, *object)) {
+      without_elders_.insert(key);
+      let_next_in(key.first);
+      return queue_.put_back(key);
+    }
     const Wish wish = wish_of(*object);
     const SteadyTime now = dependencies_.clock.steady_now();
     const bool is_woken = kept.woken && !kept.untold;
@@ -392,7 +419,8 @@ class Controller::State {
   std::atomic<bool> is_crd_told_ = false;
   std::mutex mutex_;  // of what follows
   std::condition_variable_any synced_;
-  bool is_synced_ = false;
+  bool is_settled_ = false;
+  std::set<Key> without_elders_;  // that wait until it is known whether there are older ones
   Claims claims_;
   std::map<Key, Kept> kept_;
   // By namespace: reconciliations that go on, and Releases that wait until one of these ends.

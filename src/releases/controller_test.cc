@@ -55,8 +55,12 @@ class ControllerTest : public ::testing::Test {
   }
   template <typename Condition>
   void run_until(const Condition& condition) {
+    run_until(controller_, condition);
+  }
+  template <typename Condition>
+  static void run_until(Controller& controller, const Condition& condition) {
     std::stop_source stop;
-    std::jthread running([&] { EXPECT_TRUE(controller_.run(Context(stop.get_token())).ok()); });
+    std::jthread running([&] { EXPECT_TRUE(controller.run(Context(stop.get_token())).ok()); });
     for (int i = 0; i < 10000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_TRUE(condition());
     stop.request_stop();
@@ -73,25 +77,25 @@ class ControllerTest : public ::testing::Test {
   SystemRandom random_;
 
  protected:
-  Controller controller_{{.files = files_,
-                          .processes = processes_,
-                          .clock = clock_,
-                          .random = random_,
-                          .events = events_,
-                          .paths = {},
-                          .oci = {},
-                          .transport = {},
-                          .engines = {},
-                          .holder = "tester",
-                          .client = cluster_,
-                          .client_of = [this](const std::string&) -> Result<std::shared_ptr<kube::Client>> {
-                            return kube::borrowed(cluster_);
-                          },
-                          .ns = "default",
-                          .default_account = ""},
-                         metrics_,
-                         {},
-                         4};
+  Dependencies dependencies() {
+    return {.files = files_,
+            .processes = processes_,
+            .clock = clock_,
+            .random = random_,
+            .events = events_,
+            .paths = {},
+            .oci = {},
+            .transport = {},
+            .engines = {},
+            .holder = "tester",
+            .client = cluster_,
+            .client_of = [this](const std::string&) -> Result<std::shared_ptr<kube::Client>> {
+              return kube::borrowed(cluster_);
+            },
+            .ns = "default",
+            .default_account = ""};
+  }
+  Controller controller_{dependencies(), metrics_, {}, 4};
 };
 
 TEST(ControllerScope, TellsWhichReleasesItIsNotFor) {
@@ -145,6 +149,34 @@ TEST_F(ControllerTest, ReleasesAreCountedByTheReasonOfTheirConditionReady) {
 }
 
 // One at a time.
+// Somebody deleted it, or its Role.
+TEST_F(ControllerTest, ANamespaceThatIsRefusedStopsNothingInTheOthers) {
+  cluster_.put(testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: bank}}"));
+  put("local");
+  put("across", "suspend: true, targetNamespace: bank");
+  std::atomic<bool> is_refused = true;
+  cluster_.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (!is_refused || call.verb != "list" || call.key.ns != "bank") return std::nullopt;
+    return error(ErrorKind::Forbidden, "nobody may list in bank");
+  });
+  Controller some(dependencies(), metrics_, {.namespaces = operator_::WatchedNamespaces({"bank", "default"})},
+                  4);
+  run_until(some, [&] {
+    if (!has_status("local")) return false;
+    if (is_refused) {
+      EXPECT_FALSE(has_status("across")) << "an older one may be in bank";
+      is_refused = false;
+    }
+    return has_status("across");
+  });
+  EXPECT_TRUE(events_.has("Releases in namespace bank can't be listed"));
+  is_refused = true;
+  Controller none(dependencies(), metrics_, {.namespaces = operator_::WatchedNamespaces({"bank"})}, 4);
+  const Status refused = none.run(Context());
+  ASSERT_FALSE(refused.ok()) << "nothing is left that it could do";
+  EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
+}
+
 TEST_F(ControllerTest, TheReleasesOfANamespaceWaitTheirTurn) {
   for (int i = 0; i < 6; ++i) put(fmt::format("web-{}", i));
   run_until([&] {
