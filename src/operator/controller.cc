@@ -442,7 +442,7 @@ class Controller::State {
                 open.unlisted[collection] = served_words(other);
               }
               if (listed.error().kind == ErrorKind::Forbidden)
-                open.unlisted[collection] = words_of(listed.error());
+                open.unlisted[collection] = server_words(listed.error());
               trouble = listed.error();
               return std::optional<Value::Array>();
             },
@@ -535,19 +535,17 @@ class Controller::State {
     return named;
   }
 
-  // The server's own, where it had any.
-  static std::string words_of(const Error& failure) {
-    return failure.because.empty() ? failure.message : failure.because;
-  }
-
   static std::string served_words(const OtherVersion& other) {
     return fmt::format("the kind is served in {} only", other.api_version);
   }
 
-  // A kind that isn't served may come; what may not be read stays so until somebody allows it.
+  // A kind that isn't served may come; what may not be read stays so until somebody allows it, and what the
+  // server can't list, as it can't convert it, until somebody repairs that.
   static Observation not_told(const ObjectId& id, const Error& failure, const OtherVersion& other) {
     Observation observed;
-    if (failure.kind == ErrorKind::Forbidden) observed.why = words_of(failure);
+    const bool may_be_repaired = failure.kind == ErrorKind::Retryable || failure.kind == ErrorKind::Invalid;
+    if (failure.kind == ErrorKind::Forbidden || (may_be_repaired && !failure.because.empty()))
+      observed.why = server_words(failure);
     if (other.is_served()) observed.why = served_words(other);
     if (failure.kind == ErrorKind::NotFound && reconcile::is_release(id))
       observed.why = reconcile::kNoReleases;

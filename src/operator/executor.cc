@@ -36,11 +36,6 @@ auto traced(const Span& parent, std::string_view name, const ObjectId& id, const
   return result;
 }
 
-// The server's own, where it had any.
-const std::string& words_of(const Error& failure) {
-  return failure.because.empty() ? failure.message : failure.because;
-}
-
 // An object that the server would refuse again too must not be deleted to be made again.
 bool is_only_immutable(const Error& failure) {
   return kube::is_immutable(failure) && !kube::is_invalid_anyway(failure);
@@ -108,7 +103,7 @@ Result<Executor::Outcome> Executor::carry_out(kube::MultiNamespaceInformer& inst
     auto stored = store(instances, instance, plan, memory, span, context);
     if (!stored.ok()) {
       // Nothing may be created that no record names; people must learn why.
-      plan.record_fault = words_of(stored.error());
+      plan.record_fault = server_words(stored.error());
       MIST_TRY_VOID(write_status(instances, instance, blueprint, plan, memory, span, context));
       return std::move(stored).error();
     }
@@ -229,7 +224,7 @@ bool Executor::is_held(Plan& plan, const Memory& memory, const std::string& node
 
 void Executor::fails(Plan& plan, Memory& memory, const Item& item, const std::string& node,
                      const std::string& input, const ObjectId& id, const Error& failure) {
-  const std::string words = words_of(failure);
+  const std::string words = server_words(failure);
   report_on(plan, node, id).fails(id, words);
   const Duration pause = memory.failed(id, input, words, clock_.steady_now());
   events_.warn(fmt::format("{}: {}: {}; next try in {} ms", label_of(item), id.display(), failure.to_line(),
@@ -406,7 +401,7 @@ Status Executor::write_status(kube::MultiNamespaceInformer& instances, const Val
   // The CRD can ask more than the contract. Without the values of nodes the conditions can be written; not
   // even the values of before fit a CRD that has changed since.
   Plan without = plan;
-  without.status_fault = words_of(written.error());
+  without.status_fault = server_words(written.error());
   for (Value& values : std::array{reconcile::status_before(*blueprint, instance), Value::object()}) {
     if (written.ok() || written.error().kind != ErrorKind::Invalid) break;
     if (values == without.status) continue;

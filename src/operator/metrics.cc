@@ -198,12 +198,21 @@ void Metrics::rejected(const std::string& blueprint, std::optional<bool> now) {
     rejected_.erase(blueprint);
 }
 
+void Metrics::not_watched(const std::string& blueprint, std::optional<std::set<std::string>> namespaces) {
+  const std::lock_guard lock(mutex_);
+  if (namespaces)
+    not_watched_[blueprint] = *std::move(namespaces);
+  else
+    not_watched_.erase(blueprint);
+}
+
 void Metrics::keeps_no_blueprints() {
   const std::lock_guard lock(mutex_);
   instances_.clear();
   stalled_.clear();
   pending_.clear();
   rejected_.clear();
+  not_watched_.clear();
 }
 
 void Metrics::keeps_no_releases() {
@@ -322,6 +331,18 @@ void Metrics::add_kept(std::string& out) const {
   for (const auto& [name, is_rejected] : rejected_)
     fmt::format_to(to, "mistletoe_blueprint_rejected{{blueprint={}}} {}\n", label_value(name),
                    is_rejected ? 1 : 0);
+  begin(out, "mistletoe_blueprint_not_watched", "gauge",
+        "In how many namespaces the instances of the blueprint can't be listed");
+  const auto show_unwatched = [&](const std::string& blueprint, std::string_view ns, std::size_t count) {
+    fmt::format_to(to, "mistletoe_blueprint_not_watched{{blueprint={},namespace={}}} {}\n",
+                   label_value(blueprint), label_value(ns), count);
+  };
+  for (const auto& [name, namespaces] : not_watched_) {
+    const bool by_itself = !namespaces.empty() && namespaces.size() <= kMostNamespaces;
+    if (!by_itself) show_unwatched(name, "", namespaces.size());
+    if (by_itself)
+      for (const std::string& ns : namespaces) show_unwatched(name, ns, 1);
+  }
   begin(out, "mistletoe_releases", "gauge", "Releases by the reason of their condition Ready");
   for (const auto& [reason, count] : releases_)
     fmt::format_to(to, "mistletoe_releases{{reason={}}} {}\n", label_value(reason), count);

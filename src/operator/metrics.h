@@ -70,7 +70,9 @@ class Metrics {
   void release(std::string_view before, std::string_view now);
   /// Whether the revision of a blueprint that its ConfigMap has is rejected; nullopt: it is gone.
   void rejected(const std::string& blueprint, std::optional<bool> now);
-  /// Nobody keeps any more what the three said.
+  /// Where the instances of a blueprint can't be listed; "": everywhere. nullopt: the blueprint is gone.
+  void not_watched(const std::string& blueprint, std::optional<std::set<std::string>> namespaces);
+  /// Nobody keeps any more what these said.
   void keeps_no_blueprints();
   void keeps_no_releases();
   /// The instances of a blueprint in more namespaces than this are shown without them, so that the number of
@@ -159,6 +161,7 @@ class Metrics {
   std::map<std::string, std::map<std::string, std::size_t>> stalled_;  // by blueprint, namespace
   std::map<std::string, std::map<std::string, std::multiset<WallTime>>> pending_;  // by blueprint, namespace
   std::map<std::string, bool> rejected_;                                           // by blueprint
+  std::map<std::string, std::set<std::string>> not_watched_;                       // by blueprint: namespaces
   Counts releases_;                                                                // by reason
   std::map<std::string, Webhook> webhooks_;                                        // by path
   std::map<std::tuple<std::string, std::string, bool>, Converted> converted_;  // by blueprint, kind, success

@@ -119,6 +119,24 @@ TEST(Metrics, CountStalledInstancesUntilNoneIs) {
   EXPECT_THAT(metrics.text(), Not(HasSubstr("mistletoe_instances_stalled{")));
 }
 
+TEST(Metrics, NameTheNamespacesThatAreNotWatched) {
+  const std::string line = "mistletoe_blueprint_not_watched{blueprint=\"app\",namespace=";
+  Metrics metrics("1.2.3");
+  metrics.not_watched("app", std::set<std::string>{"blog", "shop"});
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "\"blog\"} 1\n"));
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "\"shop\"} 1\n"));
+  metrics.not_watched("app", std::set<std::string>{""});
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "\"\"} 1\n")) << "the server lists none at all";
+  metrics.not_watched("app", std::set<std::string>());
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "\"\"} 0\n"));
+  std::set<std::string> many;
+  for (int i = 0; i < 200; ++i) many.insert(std::to_string(i));
+  metrics.not_watched("app", many);
+  EXPECT_THAT(metrics.text(), HasSubstr(line + "\"\"} 200\n"));
+  metrics.not_watched("app", std::nullopt);
+  EXPECT_THAT(metrics.text(), Not(HasSubstr(line)));
+}
+
 TEST(Metrics, ShowSinceWhenTheOldestDeleteIsHeldBack) {
   const auto at = [](int time) { return WallTime(std::chrono::seconds(time)); };
   const std::string line = "mistletoe_oldest_pending_delete_timestamp_seconds{blueprint=\"app\",";

@@ -69,7 +69,7 @@ Result<Observation> Observer::observe(const ObjectId& id, bool owned, bool known
   if (owned) {
     if (!id.ns.empty()) MIST_TRY_VOID(namespaces_.check_namespace(id.ns));
     MIST_TRY(const OwnWatch* const watch, watch_of(id, context));
-    sight = Reads::sight_of<std::optional<Value>>(*watch->informer, watch->since);
+    sight = Reads::sight_of<std::optional<Value>>(*watch->informer, id.ns, watch->since);
     if (sight.synced) sight.found = watch->informer->get({id.ns, id.name});
   } else {
     MIST_TRY(sight, reads_.read(id, context).in(fmt::format("while looking for {}", id.display())));
@@ -110,8 +110,10 @@ std::vector<ObjectId> Observer::marked(const std::set<reconcile::ObjectKind>& ki
     // never made.
     if (!watch.ok())
       unsynced_ |= watch.error().kind != ErrorKind::NotFound && watch.error().kind != ErrorKind::Forbidden;
-    if (!watch.ok() || !is_synced((*watch)->informer->synced(), (*watch)->since)) continue;
+    if (!watch.ok()) continue;
     const kube::MultiNamespaceInformer& informer = *(*watch)->informer;
+    // In a namespace that the server doesn't tell of nothing is known to carry the mark.
+    static_cast<void>(is_synced(informer.synced(), (*watch)->since));
     for (const Informer::Key& key : informer.keys_with(uid)) {
       const auto object = informer.get(key);
       if (object && object->string_at({"metadata", "labels", kInstanceLabel}) == uid)

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "apimachinery/managed_fields.h"
@@ -189,6 +191,49 @@ TEST_F(ObserverTest, WhatIsRefusedLaterIsNoLongerKnown) {
     const auto again = observer_.observe(id, true, false, Context());
     return again.ok() && again->there();
   }));
+}
+
+// The Role in one of the namespaces is gone.
+TEST_F(ObserverTest, ANamespaceThatIsRefusedHidesNothingOfTheOthers) {
+  for (const char* ns : {"shop", "bank"}) {
+    cluster_.put(Value::object(
+        {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Value::object({{"name", ns}})}}));
+    Value map = testing::yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}");
+    map["metadata"].set("namespace", ns);
+    map["metadata"].set("labels", Value::object({{kInstanceLabel, "u1"}}));
+    cluster_.put(std::move(map));
+  }
+  std::atomic<bool> is_refused = true;
+  cluster_.set_before([&](const testing::FakeCall& call) -> std::optional<Error> {
+    if (!is_refused || call.verb != "list" || call.key.ns != "bank") return std::nullopt;
+    return error(ErrorKind::Forbidden, "nobody may list in bank");
+  });
+  Observer some{cluster_, WatchedNamespaces({"shop", "bank"}), clock_, events_, [](const Item&) {}};
+  const auto look_at = [&](const std::string& ns, const std::function<bool(const Result<Observation>&)>& is) {
+    return soon([&] {
+      some.begin(kFirstItem);
+      const bool so = is(some.observe({"v1", "ConfigMap", ns, "a"}, true, false, Context()));
+      some.finish(true);
+      return so;
+    });
+  };
+  const auto is_there = [](const Result<Observation>& seen) { return seen.ok() && seen->there(); };
+  const auto is_forbidden = [](const Result<Observation>& seen) {
+    return !seen.ok() && seen.error().kind == ErrorKind::Forbidden;
+  };
+  EXPECT_TRUE(look_at("shop", is_there));
+  EXPECT_TRUE(look_at("bank", is_forbidden));
+  EXPECT_TRUE(look_at("shop", is_there)) << "after the first moment, too";
+  some.begin(kFirstItem);
+  EXPECT_THAT(some.marked({{"v1", "ConfigMap"}}, "u1", Context()),
+              ElementsAre(ObjectId{"v1", "ConfigMap", "shop", "a"}));
+  some.finish(true);
+  is_refused = false;
+  EXPECT_TRUE(look_at("bank", is_there));
+  is_refused = true;
+  cluster_.forget_history();
+  EXPECT_TRUE(look_at("bank", is_forbidden)) << "what was seen there counts no more";
+  EXPECT_TRUE(look_at("shop", is_there));
 }
 
 }  // namespace

@@ -44,19 +44,18 @@ void Reads::leave_shared(Kind& kind, const What& what, const Shared* but) {
 
 // One that has synced may only be refused for a moment, as while somebody writes a role again. Until that has
 // lasted, whoever looks is told of it: watches of their own would each take a thread for minutes.
-bool Reads::is_refused(Shared& shared) const {
+bool Reads::is_refused(Shared& shared, const std::string& ns) const {
   const SharedWatch& watch = *shared.watch;
-  if (!watch.synced()) {
-    const std::optional<Error> failure = watch.failure();
+  if (!watch.synced(ns)) {
+    const std::optional<Error> failure = watch.failure(ns);
     return failure && failure->kind == ErrorKind::Forbidden;
   }
-  if (!watch.refusal()) {
-    shared.refused_since.reset();
+  if (!watch.refusal(ns)) {
+    shared.refused_since.erase(ns);
     return false;
   }
   const SteadyTime now = clock_.steady_now();
-  if (!shared.refused_since) shared.refused_since = now;
-  return now - *shared.refused_since >= kSyncTime;
+  return now - shared.refused_since.try_emplace(ns, now).first->second >= kSyncTime;
 }
 
 // Those that it served look again, and get watches of their own.
@@ -78,9 +77,10 @@ Result<Reads::Shared*> Reads::shared_for(Kind& kind, const ObjectKind& of, const
       if (clock_.steady_now() - shared.since < kSyncTime) return *failure;
       client_.invalidate_discovery();
       kind.shared.erase(found);
-    } else if (is_refused(shared)) {
-      refuse(kind, of, place);
-    } else if (shared.watch->synced()) {
+    } else if (is_refused(shared, ns)) {
+      // The watch keeps its other namespaces; in this one each object gets a watch of its own.
+      if (shared.watch->is_refused_everywhere()) refuse(kind, of, place);
+    } else if (shared.watch->synced(ns)) {
       return &shared;
     } else if (coming == nullptr) {
       coming = &shared;
@@ -94,7 +94,7 @@ Result<Reads::Shared*> Reads::taken_on(Kind& kind, const ObjectKind& of, const W
   MIST_TRY(Shared* const shared, shared_for(kind, of, what.ns));
   if (shared == nullptr) return shared;
   shared->watch->want(key_in_watch(what));
-  if (!shared->watch->synced()) return singles.contains(what) ? nullptr : shared;
+  if (!shared->watch->synced(what.ns)) return singles.contains(what) ? nullptr : shared;
   singles.erase(what);
   leave_shared(kind, what, shared);
   return shared;
@@ -107,7 +107,7 @@ Result<Reads::Sight<std::optional<Value>>> Reads::read(const ObjectId& id, const
   Kind& kind = kinds_[of];
   MIST_TRY(const Shared* const shared, taken_on(kind, of, id, kind.objects));
   if (shared != nullptr) {
-    auto sight = sight_of<Found>(*shared->watch, shared->since);
+    auto sight = sight_of<Found>(*shared->watch, id.ns, shared->since);
     if (!sight.synced) return sight;
     MIST_TRY(sight.found, shared->watch->get(key_in_watch(id), context));
     return sight;
@@ -119,7 +119,7 @@ Result<Reads::Sight<std::optional<Value>>> Reads::read(const ObjectId& id, const
         client_, namespaces_, clock_, events_, id.gvk(),
         {.ns = id.ns, .field_selector = fmt::format("metadata.name={}", id.name)}, nullptr,
         [this, of](const std::optional<kube::Informer::Key>& key) { told_.object(of, key); }, context));
-  auto sight = sight_of<Found>(*single.informer, single.since);
+  auto sight = sight_of<Found>(*single.informer, id.ns, single.since);
   if (sight.synced) sight.found = single.informer->get(key_in_watch(id));
   share_if_many(kind, of, id.ns, *sight.resource);
   return sight;
@@ -131,7 +131,7 @@ Result<Reads::Sight<Value::Array>> Reads::list(const Collection& collection, con
   Kind& kind = kinds_[of];
   MIST_TRY(const Shared* const shared, taken_on(kind, of, collection, kind.collections));
   if (shared != nullptr) {
-    auto sight = sight_of<Value::Array>(*shared->watch, shared->since);
+    auto sight = sight_of<Value::Array>(*shared->watch, collection.ns, shared->since);
     if (!sight.synced) return sight;
     MIST_TRY(sight.found, shared->watch->list(collection, context));
     for (Value& each : sight.found) forget_managed_fields(each);
@@ -145,7 +145,7 @@ Result<Reads::Sight<Value::Array>> Reads::list(const Collection& collection, con
         {.ns = collection.ns, .label_selector = collection.label_selector}, forget_managed_fields,
         [this, collection](const std::optional<kube::Informer::Key>& /*key*/) { told_.list(collection); },
         context));
-  auto sight = sight_of<Value::Array>(*single.informer, single.since);
+  auto sight = sight_of<Value::Array>(*single.informer, collection.ns, single.since);
   if (sight.synced)
     for (const kube::Informer::Key& key : single.informer->keys())
       if (auto object = single.informer->get(key)) sight.found.push_back(*std::move(object));

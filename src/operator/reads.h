@@ -35,11 +35,12 @@ class Reads {
     T found = {};
     const kube::ResourceInfo* resource = nullptr;
   };
-  /// Of an informer, or of another watch that can say as much, without `found`.
+  /// Of an informer, or of another watch that can say as much, without `found`: of objects in the namespace
+  /// `ns`, however it is in others; empty: in all.
   template <typename T, typename Watch>
-  static Sight<T> sight_of(const Watch& watch, SteadyTime since) {
-    Sight<T> sight{.synced = watch.synced(), .since = since, .resource = &watch.resource()};
-    sight.failure = sight.synced ? watch.refusal() : watch.failure();
+  static Sight<T> sight_of(const Watch& watch, const std::string& ns, SteadyTime since) {
+    Sight<T> sight{.synced = watch.synced(ns), .since = since, .resource = &watch.resource()};
+    sight.failure = sight.synced ? watch.refusal(ns) : watch.failure(ns);
     return sight;
   }
   /// Both watch it until leave(). Without a namespace, a list is one of all
@@ -59,7 +60,7 @@ class Reads {
   struct Shared {
     std::unique_ptr<SharedWatch> watch;
     SteadyTime since{};
-    std::optional<SteadyTime> refused_since = {};  // after it has synced
+    std::map<std::string, SteadyTime> refused_since = {};  // after it has synced; by namespace, "": in any
   };
   struct Kind {
     std::map<ObjectId, OwnWatch> objects;
@@ -79,7 +80,7 @@ class Reads {
                      const kube::ResourceInfo& resource);
   void share(Kind& kind, const reconcile::ObjectKind& of, const std::string& ns,
              const kube::ResourceInfo& resource);
-  bool is_refused(Shared& shared) const;
+  bool is_refused(Shared& shared, const std::string& ns) const;
   void refuse(Kind& kind, const reconcile::ObjectKind& of, const std::string& place);
   template <typename What>
   static void leave_shared(Kind& kind, const What& what, const Shared* but = nullptr);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -340,6 +342,41 @@ TEST_F(ReadsTest, OnlyARefusalThatLastsEndsASharedWatch) {
     for (const char* each : {"m0", "m1", "m2"}) EXPECT_TRUE(reads_.read(map(each), Context()).ok());
     return reads_.watches() == 3;
   })) << "each has its own";
+}
+
+TEST_F(ReadsTest, ARefusedNamespaceLeavesTheOthersInTheirSharedWatch) {
+  std::vector<std::string> namespaces;
+  for (int i = 0; i < 80; ++i) {
+    namespaces.push_back(fmt::format("ns{}", i));
+    cluster_.put(Value::object({{"apiVersion", "v1"},
+                                {"kind", "Namespace"},
+                                {"metadata", Value::object({{"name", namespaces.back()}})}}));
+    put_all(1, namespaces.back());
+  }
+  Reads some{cluster_,
+             WatchedNamespaces(namespaces),
+             clock_,
+             events_,
+             {.object = [](const auto&, const auto&) {}, .list = [](const auto&) {}}};
+  const auto is_read = [&](const std::string& ns) {
+    const auto sight = some.read(map("m0", ns), Context());
+    return sight.ok() && sight->synced && !sight->failure && sight->found;
+  };
+  const auto are_read = [&] {
+    return std::ranges::all_of(namespaces, [&](const std::string& ns) { return ns == "ns7" || is_read(ns); });
+  };
+  ASSERT_TRUE(soon([&] { return are_read() && is_read("ns7") && some.watches() == 1; }));
+  std::atomic<bool> is_refused = true;
+  refuse_lists([&](const testing::FakeCall& call) { return is_refused && call.key.ns == "ns7"; });
+  cluster_.forget_history();
+  EXPECT_TRUE(soon([&] {
+    const auto sight = some.read(map("m0", "ns7"), Context());
+    return sight.ok() && sight->failure && some.watches() == 2;
+  })) << "it has a watch of its own, which is refused too";
+  EXPECT_TRUE(soon(are_read));
+  EXPECT_EQ(some.watches(), 2U);
+  is_refused = false;
+  EXPECT_TRUE(soon([&] { return is_read("ns7") && some.watches() == 1; }));
 }
 
 TEST_F(ReadsTest, ARightThatIsTakenAwayIsTold) {

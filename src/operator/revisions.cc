@@ -146,6 +146,7 @@ Status Revisions::load_without(const std::string& name, Loaded& loaded, const Co
     loaded.files_in_force.reset();
     loaded.untold.reset();
     dependencies_.metrics.rejected(name, std::nullopt);
+    dependencies_.metrics.not_watched(name, std::nullopt);
     leave_account(name, loaded);
     leave_instances(name, loaded);
     try_rejected_again();
@@ -250,9 +251,14 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
   const bool was_refused =
       map->string_at({"metadata", "annotations", apply::kStatusAnnotation}) == kNotWatched;
   const bool is_same = loaded.files == files && same_account && !loaded.for_its_crd;
-  if (is_same) say_again(loaded, *map, context);
-  if (is_same && say_refusal(loaded, *map, context)) return {};
-  if (is_same && !was_refused) return restore_crd(name, loaded, context);
+  if (is_same) {
+    say_again(loaded, *map, context);
+    const bool is_unwatched = say_unwatched(name, loaded, *map, context);
+    const bool is_in_force = loaded.blueprint && !loaded.rejected && loaded.instances;
+    if (!is_unwatched && is_in_force && (was_refused || loaded.is_unsaid))
+      say_in_force(name, loaded, *map, context);
+    return restore_crd(name, loaded, context);
+  }
   if (!is_dns1123_subdomain(account) && !account.empty()) {
     // So that the same files are read once more when the account is another one.
     loaded.files.reset();
@@ -344,12 +350,12 @@ Status Revisions::load_revision(const std::string& name, std::unique_lock<std::m
                             blueprint_fields(name));
   std::vector<std::string> found = loaded.blueprint->warnings();
   for (std::string& each : actor->crds.tolerated(name)) found.push_back(std::move(each));
-  std::string warnings;
+  loaded.warnings.clear();
   for (const std::string& each : found) {
     dependencies_.events.warn(fmt::format("blueprint {}: {}", name, each), blueprint_fields(name));
-    warnings += fmt::format("{}warning: {}", warnings.empty() ? "" : "\n", each);
+    loaded.warnings += fmt::format("{}warning: {}", loaded.warnings.empty() ? "" : "\n", each);
   }
-  if (!say_refusal(loaded, *map, context)) say(*map, kInForce, warnings, context);
+  say_in_force(name, loaded, *map, context);
   for (const kube::Informer::Key& key : loaded.instances->keys()) wake_({name, key});
   if (leaves_kind) try_rejected_again();
   return {};
@@ -367,16 +373,29 @@ blueprint::Standing Revisions::standing_of(Loaded& loaded, const Value& map, con
   return loaded.files_in_force == files ? blueprint::Standing::InForce : blueprint::Standing::New;
 }
 
-// Whether the server no longer lets the account see the instances. When it does again, the informer tells.
-bool Revisions::say_refusal(const Loaded& loaded, const Value& map, const Context& context) {
-  const auto refusal = loaded.instances ? loaded.instances->refusal() : std::nullopt;
-  if (refusal)
-    say(map, kNotWatched,
-        fmt::format("its instances stay as they are, because they can't be watched any more: {}\n"
-                    "hint: give the account the right again; it is asked for again within a minute",
-                    diagnostic_of(*refusal)),
-        context);
-  return refusal.has_value();
+// Whether the status is that the server lists no instances, in some namespaces at least. The others go on.
+// Informers tell when that changes. Of a revision that is rejected its author has to know that.
+bool Revisions::say_unwatched(const std::string& name, Loaded& loaded, const Value& map,
+                              const Context& context) {
+  Unwatched now = unwatched_instances(loaded.instances ? loaded.instances->list_failures() : Unwatched());
+  for (const std::string& each : unwatched_news(loaded.unwatched, now))
+    dependencies_.events.warn(fmt::format("blueprint {}: {}", name, each), blueprint_fields(name));
+  loaded.unwatched = std::move(now);
+  std::set<std::string> places;
+  for (const auto& [ns, failure] : loaded.unwatched) places.insert(ns);
+  dependencies_.metrics.not_watched(name, std::move(places));
+  if (loaded.unwatched.empty() || loaded.rejected) return false;
+  say(map, kNotWatched, unwatched_words(loaded.unwatched), context);
+  return true;
+}
+
+// Once it is known whether its instances can be listed: each informer tells what becomes of its first try.
+void Revisions::say_in_force(const std::string& name, Loaded& loaded, const Value& map,
+                             const Context& context) {
+  loaded.is_unsaid = false;
+  if (say_unwatched(name, loaded, map, context)) return;
+  loaded.is_unsaid = !loaded.instances->settled();
+  if (!loaded.is_unsaid) say(map, kInForce, loaded.warnings, context);
 }
 
 // Somebody may have changed or deleted the CRD of the revision in force.
@@ -543,14 +562,11 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
     return std::move(resource).error().with_frame(
         fmt::format("while looking up the kind of blueprint {}", name));
   }
-  Status watchable = may_watch(loaded, *actor, *resource, context);
-  if (!watchable.ok()) {
+  if (Status inside = dependencies_.namespaces.check_kind(resource->gvk.kind, resource->namespaced);
+      !inside.ok()) {
     loaded.files.reset();  // as above
-    return std::move(watchable).error().with_frame(
-        loaded.account.empty()
-            ? fmt::format("while listing the instances of blueprint {}", name)
-            : fmt::format("while listing the instances of blueprint {} as ServiceAccount {}/{}", name, ns_,
-                          loaded.account));
+    return std::move(inside).error().with_frame(
+        fmt::format("while listing the instances of blueprint {}", name));
   }
   loaded.instances = std::make_shared<kube::MultiNamespaceInformer>(
       actor->client, *resource, kube::ListOptions{}, dependencies_.namespaces.names(),
@@ -562,22 +578,7 @@ Status Revisions::watch_instances(const std::string& name, Loaded& loaded, const
         // All are known: perhaps there are none, and the blueprint may go.
         wake_(key ? Item{name, *key} : Item{name});
       },
-      dependencies_.clock, dependencies_.events);
-  return {};
-}
-
-// An informer would try for ever, and nobody would be told why nothing happens.
-Status Revisions::may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
-                            const Context& context) const {
-  const WatchedNamespaces& namespaces = dependencies_.namespaces;
-  MIST_TRY_VOID(namespaces.check_kind(resource.gvk.kind, resource.namespaced));
-  const auto ask = [&](const std::string& ns) -> Status {
-    MIST_TRY_VOID(
-        actor.client.list(resource, {.ns = ns, .field_selector = "metadata.name=mistletoe"}, context));
-    return {};
-  };
-  if (namespaces.are_all()) return loaded.account.empty() ? Status() : ask("");
-  for (const std::string& ns : namespaces.names()) MIST_TRY_VOID(ask(ns));
+      dependencies_.clock, dependencies_.events, [this, name] { wake_({name}); });
   return {};
 }
 

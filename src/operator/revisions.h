@@ -20,6 +20,7 @@
 #include "operator/metrics.h"
 #include "operator/notices.h"
 #include "operator/observer.h"
+#include "operator/unwatched.h"
 
 namespace mist::operator_ {
 
@@ -33,6 +34,10 @@ struct Loaded {
   bool rejected = false;           // those files
   bool for_its_crd = false;        // rejected, and a change of the CRD may make it good
   Account account;                 // as which its work is done
+  std::string warnings;            // about the revision in force
+  // It is in force, and not said to be: whether its instances can be listed isn't known yet.
+  bool is_unsaid = false;
+  Unwatched unwatched = {};  // where they couldn't be, as it was said last
   std::shared_ptr<blueprint::Evaluator> evaluator;
   // The last good one, and its instances; whoever works with them keeps them meanwhile.
   std::shared_ptr<const blueprint::Blueprint> blueprint;
@@ -96,11 +101,10 @@ class Revisions {
   void leave_account(const std::string& name, Loaded& loaded);
   Status watch_instances(const std::string& name, Loaded& loaded, const apimachinery::GroupVersionKind& kind,
                          const Context& context);
-  Status may_watch(const Loaded& loaded, Actor& actor, const kube::ResourceInfo& resource,
-                   const Context& context) const;
   Status reject(const std::string& name, Loaded& loaded, const Value& map, const Error& failure,
                 const ObjectId& kept, const Context& context);
-  bool say_refusal(const Loaded& loaded, const Value& map, const Context& context);
+  bool say_unwatched(const std::string& name, Loaded& loaded, const Value& map, const Context& context);
+  void say_in_force(const std::string& name, Loaded& loaded, const Value& map, const Context& context);
   Status load_revision(const std::string& name, std::unique_lock<std::mutex>& lock, const Context& context);
   void say(const Value& map, std::string_view status, const std::string& message, const Context& context);
   void say_again(const Loaded& loaded, const Value& map, const Context& context);

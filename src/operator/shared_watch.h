@@ -33,10 +33,11 @@ class SharedWatch {
   SharedWatch(kube::Client& client, const kube::ResourceInfo& resource, const std::string& ns,
               const std::vector<std::string>& namespaces, Told told, Clock& clock, EventSink& events);
 
-  /// As of an informer.
-  bool synced() const { return informer_.synced(); }
-  std::optional<Error> failure() const { return informer_.failure(); }
-  std::optional<Error> refusal() const { return informer_.refusal(); }
+  /// As of an informer of several namespaces.
+  bool synced(std::string_view ns = {}) const { return informer_.synced(ns); }
+  std::optional<Error> failure(std::string_view ns = {}) const { return informer_.failure(ns); }
+  std::optional<Error> refusal(std::string_view ns = {}) const { return informer_.refusal(ns); }
+  bool is_refused_everywhere() const { return informer_.is_refused_everywhere(); }
   const kube::ResourceInfo& resource() const { return informer_.resource(); }
 
   /// Of what is wanted, after it has synced; nullopt: it isn't there. Content that wasn't kept is asked

@@ -1,6 +1,9 @@
 #pragma once
-// The words of reconcile/ that the operator uses all the time.
+// The words of reconcile/ that the operator uses all the time, and those of the server.
 
+#include <string>
+
+#include "base/error.h"
 #include "blueprint/blueprint.h"
 #include "reconcile/decide.h"
 #include "reconcile/ownership.h"
@@ -23,5 +26,10 @@ using reconcile::ObjectId;
 using reconcile::Observation;
 using reconcile::Plan;
 using reconcile::Record;
+
+/// Of a failed request: what the server said, where it said anything.
+inline const std::string& server_words(const Error& failure) {
+  return failure.because.empty() ? failure.message : failure.because;
+}
 
 }  // namespace mist::operator_

@@ -3,9 +3,10 @@ import pathlib
 import subprocess
 
 from harness import check, contains, equal, test
-from test_blueprint_commands import account, allowed, grant, printed
+from test_blueprint_commands import RBAC, account, allowed, grant, printed
 from test_operator import Operator
 from test_operator_faults import GROUP, kind
+from test_operator_replicas import served
 from test_operator_shares import MANAGED
 
 # A child, which joins the words of all ConfigMaps with a label that the operator can see.
@@ -34,12 +35,20 @@ OUTSIDE = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
 } | Blueprint'''
 
 
+# A child beside each instance.
+BESIDE = '''let {Blueprint, ..} = import "mistletoe.ncl" in {
+  kind = { group = "GROUP", version = "v1", kind = "Thing" },
+  nodes.child.own = fun {instance, ..} => { apiVersion = "v1", kind = "ConfigMap", metadata.name = instance.metadata.name, data.words = "mine" },
+  also = [{from = "instance", to = "child"}],
+} | Blueprint'''
+
+
 class NamespacedOperator(Operator):
     """With the rights of an account, in some namespaces."""
 
-    def __init__(self, t, kubeconfig, *namespaces):
+    def __init__(self, t, kubeconfig, *namespaces, flags=()):
         self.kubeconfig = kubeconfig
-        super().__init__(t, *(f"--watch-namespace={each}" for each in namespaces))
+        super().__init__(t, *(f"--watch-namespace={each}" for each in namespaces), *flags)
 
     def start(self):
         program = pathlib.Path(self.t.mistctl).with_name("mistletoe-operator")
@@ -88,6 +97,13 @@ def wait_said(t, status, *pieces):
         piece in annotations(t).get("mistletoe.dev/message", "") for piece in pieces), 120)
 
 
+def may_list(t, user, ns, group=None, resource="things"):
+    wanted = {"namespace": ns, "verb": "list", "group": GROUP.format(ns=t.ns) if group is None else group, "resource": resource}
+    review = t.kube.checked("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": user, "resourceAttributes": wanted}})
+    return review["status"]["allowed"]
+
+
 def with_rights(t, directory, *namespaces, code=0):
     """The kubeconfig of an account with the printed roles, and its name in the audit log."""
     watched = [f"--watch-namespace={each}" for each in namespaces]
@@ -133,6 +149,81 @@ def an_operator_of_two_namespaces_needs_roles_in_them_and_nothing_else(t):
         t.kube.checked("DELETE", f"{things(t, ns)}/web")
         t.kube.wait("the instance is gone", lambda ns=ns: t.kube.request("GET", f"{things(t, ns)}/web")[0] == 404)
         check(t.kube.get("ConfigMap", ns, "web") is None, "its child")
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_namespace_that_lacks_its_role_stops_nothing_in_the_others(t):
+    """As at the start of an operator of which somebody has deleted one of the namespaces."""
+    kind(t, "Thing", "things")
+    one, two = (t.namespace(suffix) for suffix in ("one", "two"))
+    directory = put_blueprint(t, BESIDE)
+    config, user, rights = with_rights(t, directory, one, two)
+    binding = next(each for each in rights["manifests"] if each["kind"] == "RoleBinding" and each["metadata"]["namespace"] == two)
+    bindings = f"{RBAC}/namespaces/{two}/rolebindings"
+
+    def take():
+        t.kube.checked("DELETE", f"{bindings}/{binding['metadata']['name']}")
+        t.kube.wait("it lacks its rights", lambda: not may_list(t, user, two))
+
+    def give():
+        t.kube.checked("POST", bindings, binding)
+
+    def not_watched(ns):
+        return f'mistletoe_blueprint_not_watched{{blueprint="app",namespace="{ns}"}} 1' in served(t, operator, "/metrics")[1]
+
+    take()
+    for ns in (one, two):
+        make_in(t, ns)
+    operator = NamespacedOperator(t, config, one, two, flags=("--listen", "127.0.0.1:0"))
+    t.kube.wait("the first namespace is looked after", lambda: words_in(t, one) == "mine")
+    refusal = f'cannot list resource "things" in API group "{GROUP.format(ns=t.ns)}" in the namespace "{two}"'
+    wait_said(t, "NotWatched", f"its instances in namespace {two} can't be listed", f'User "{user}"', refusal)
+    contains(operator.said(), f"blueprint app: its instances in namespace {two} can't be listed")
+    check(not_watched(two) and not not_watched(one), "the metric")
+    t.kube.wait("there is an Event", lambda: any(each["reason"] == "NotWatched" and refusal in each["message"] for each in t.kube.checked(
+        "GET", f"/api/v1/namespaces/{t.ns}/events")["items"]))
+    t.kube.delete("ConfigMap", one, "web")
+    t.kube.wait("what is removed comes back", lambda: words_in(t, one) == "mine")
+    equal(words_in(t, two), None, "what was made there")
+    check(t.kube.get("ConfigMap", t.ns, "app")["metadata"].get("finalizers"), "the blueprint is kept")
+
+    give()
+    t.kube.wait("the other one is looked after, too", lambda: words_in(t, two) == "mine")
+    wait_said(t, "InForce")
+    t.kube.wait("the metric", lambda: not not_watched(two))
+    for ns in (one, two):
+        t.kube.checked("DELETE", f"{things(t, ns)}/web")
+        t.kube.wait("the instance is gone", lambda ns=ns: t.kube.request("GET", f"{things(t, ns)}/web")[0] == 404)
+    equal(operator.stop(), 0, "exit code")
+
+
+@test
+def a_right_to_children_that_is_missing_in_one_namespace_stops_nothing_in_the_others(t):
+    kind(t, "Thing", "things")
+    one, two = (t.namespace(suffix) for suffix in ("one", "two"))
+    directory = put_blueprint(t, BESIDE)
+    config, user, rights = with_rights(t, directory, one, two)
+    role = next(each for each in rights["manifests"] if each["kind"] == "Role" and each["metadata"]["namespace"] == two)
+    path = f"{RBAC}/namespaces/{two}/roles/{role['metadata']['name']}"
+    less = [{**rule, "resources": [each for each in rule["resources"] if each != "configmaps"] or ["nothing"]} for rule in role["rules"]]
+    check(less != role["rules"], "a rule for ConfigMaps", role["rules"])
+    t.kube.checked("PATCH", path, {"rules": less}, "application/merge-patch+json")
+    t.kube.wait("it lacks its rights", lambda: not may_list(t, user, two, "", "configmaps"))
+    for ns in (one, two):
+        make_in(t, ns)
+    operator = NamespacedOperator(t, config, one, two)
+    t.kube.wait("the first namespace is looked after", lambda: words_in(t, one) == "mine")
+    t.kube.wait("the status says what is missing", lambda: f'cannot list resource "configmaps" in API group "" in the namespace "{two}"'
+                in status_of(t, two))
+    wait_said(t, "InForce")
+    t.kube.delete("ConfigMap", one, "web")
+    t.kube.wait("what is removed comes back", lambda: words_in(t, one) == "mine")
+    t.kube.checked("PATCH", path, {"rules": role["rules"]}, "application/merge-patch+json")
+    t.kube.wait("the other one is looked after, too", lambda: words_in(t, two) == "mine")
+    for ns in (one, two):
+        t.kube.checked("DELETE", f"{things(t, ns)}/web")
+        t.kube.wait("the instance is gone", lambda ns=ns: t.kube.request("GET", f"{things(t, ns)}/web")[0] == 404)
     equal(operator.stop(), 0, "exit code")
 
 

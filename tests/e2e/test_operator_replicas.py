@@ -26,7 +26,7 @@ def leads(operator):
 
 
 def served(t, operator, path):
-    address = re.search(r"serving probes and metrics at (\S+)", operator.said())[1]
+    address = re.findall(r"serving probes and metrics at (\S+)", operator.said())[-1]  # of its last start
     try:
         with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as answer:
             return answer.status, answer.read().decode()
