@@ -165,11 +165,9 @@ TEST_F(WatchTest, ListsAgainWhenTheConnectionIsAnsweredWithGone) {
 
 TEST_F(WatchTest, WaitsLongerAndLongerWhileTheServerIsAway) {
   listing({}, "10");
-  const auto refused = [] {
-    return error(ErrorKind::Retryable, "connection refused").with_detail(http::Unanswered());
-  };
+  const auto refused = [] { return error(ErrorKind::Retryable, "connection refused"); };
   for (int i = 0; i < 2; ++i) connections.push_back({{}, refused()});
-  for (int i = 0; i < 10; ++i) lists.push_back(refused());
+  for (int i = 0; i < 10; ++i) lists.push_back(refused().with_detail(http::Unanswered()));
   listing({}, "10");
   connections.push_back({{line("ADDED", "a", 11)}});
   ASSERT_TRUE(run(3).ok());
