@@ -900,6 +900,18 @@ void hold_for_last_acts(const Value& instance, const Record& recorded, const Que
   }
 }
 
+// Of acts that run before the instance is torn down, while nobody can run them: the Job goes, and the act
+// must not run once more when the blueprint is back.
+void remember_last_acts(const Value& instance, const Record& recorded, const Queries& queries, Plan& plan) {
+  for (const Recorded& each : recorded.objects) {
+    if (!recorded.last_acts.contains(each.node)) continue;
+    const Observation observed = queries.observe(each.id, true);
+    if (observed.there() && is_of(observed.object, instance) &&
+        true_condition(observed.object, "Complete") != nullptr)
+      plan.record.reach(each.node, each.hash);
+  }
+}
+
 // `blueprint` is null where there is none.
 Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& recorded,
                const Queries& queries) {
@@ -923,6 +935,7 @@ Plan torn_down(const Blueprint* blueprint, const Value& instance, const Record& 
     std::erase_if(all, [&](const Recorded& each) { return plan.record.find(each.id) != nullptr; });
   } else if (blueprint == nullptr) {
     hold_for_last_acts(instance, recorded, queries, survivors.held, plan);
+    remember_last_acts(instance, recorded, queries, plan);
   }
   prune(all, survivors, instance, queries, plan);
   account_for_marked(blueprint, instance, recorded, queries, plan);

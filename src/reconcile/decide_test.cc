@@ -1119,6 +1119,21 @@ TEST_F(LastActTest, KeepsTheRestWithoutTheBlueprintThatCouldRunIt) {
   EXPECT_FALSE(objects.contains("db")) << "it has run";
 }
 
+TEST_F(LastActTest, ThatEndsWhileThereIsNoBlueprintDoesNotRunAgain) {
+  begin();
+  play();
+  ASSERT_EQ(jobs_there(), 1U);
+  end_job("Complete");
+  for (int round = 0; round < 3; ++round) {
+    last = tear_down(instance, record, queries());
+    carry_out(last);
+  }
+  EXPECT_EQ(jobs_there(), 0U);
+  for (int round = 0; round < 5; ++round) play();
+  EXPECT_EQ(std::ranges::count(applied, "backup"), 1);
+  EXPECT_TRUE(last.finished);
+}
+
 TEST_F(LastActTest, APersonDoesWithoutItWhereThereIsNoBlueprint) {
   begin();
   instance["metadata"]["annotations"].set(kOutOfOrderAnnotation, "backup");
