@@ -159,8 +159,8 @@ TEST_F(ControllerTest, ANamespaceThatIsRefusedStopsNothingInTheOthers) {
     if (!is_refused || call.verb != "list" || call.key.ns != "bank") return std::nullopt;
     return error(ErrorKind::Forbidden, "nobody may list in bank");
   });
-  Controller some(dependencies(), metrics_, {.namespaces = operator_::WatchedNamespaces({"bank", "default"})},
-                  4);
+  Controller some(dependencies(), metrics_,
+                  {.namespaces = operator_::WatchedNamespaces({"bank", "default"}), .selector = {}}, 4);
   run_until(some, [&] {
     if (!has_status("local")) return false;
     if (is_refused) {
@@ -171,7 +171,8 @@ TEST_F(ControllerTest, ANamespaceThatIsRefusedStopsNothingInTheOthers) {
   });
   EXPECT_TRUE(events_.has("Releases in namespace bank can't be listed"));
   is_refused = true;
-  Controller none(dependencies(), metrics_, {.namespaces = operator_::WatchedNamespaces({"bank"})}, 4);
+  Controller none(dependencies(), metrics_,
+                  {.namespaces = operator_::WatchedNamespaces({"bank"}), .selector = {}}, 4);
   const Status refused = none.run(Context());
   ASSERT_FALSE(refused.ok()) << "nothing is left that it could do";
   EXPECT_EQ(refused.error().kind, ErrorKind::Forbidden);
