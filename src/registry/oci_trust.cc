@@ -176,20 +176,32 @@ Result<std::shared_ptr<const trust::Keyring>> OciTrust::known_keyring(const std:
                                                                .fingerprints = std::move(keys)});
 }
 
-// Those of the remembered signers that signed this too are remembered from now on.
-Status OciTrust::keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
-                         const std::string& package, const std::vector<trust::Proof>& proofs) {
-  MIST_TRY(const std::set<std::string> keys, trust::judge_remembered(remembered, subject, proofs));
-  if (keys == remembered) return {};
+// What is remembered after this version, by what is remembered now; nothing: the same as now.
+Result<std::optional<std::set<std::string>>> OciTrust::signers_after(
+    const trust::Subject& subject, const std::string& package, const std::vector<trust::Proof>& proofs) const {
+  MIST_TRY(const std::set<std::string> before, memory_.keys_of(package));
+  MIST_TRY(std::set<std::string> after, trust::judge_remembered(before, subject, proofs));
+  return after == before ? std::nullopt : std::optional(std::move(after));
+}
+
+// Two processes may use a package for the first time at once, each a version of another signer. Only one of
+// them is first, so the other one is judged again once it is its turn to write.
+Status OciTrust::keep_signers(const trust::Subject& subject, const std::string& package,
+                              const std::vector<trust::Proof>& proofs) {
+  MIST_TRY(const auto changes, signers_after(subject, package, proofs));
+  if (!changes) return {};
+  MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
+  MIST_TRY(const auto keys, signers_after(subject, package, proofs));
+  if (!keys) return {};
   MIST_TRY(const trust::LearnedBy how, memory_.learned_by(package));
-  return memory_.remember(package, keys, how);
+  return memory_.remember(package, *keys, how);
 }
 
 Status OciTrust::judge_known(const trust::Subject& subject, const std::string& package,
                              const std::vector<trust::Proof>& proofs) {
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   if (remembered.empty()) return {};
-  MIST_TRY_VOID(keep_to(remembered, subject, package, proofs));
+  MIST_TRY_VOID(keep_signers(subject, package, proofs));
   return memory_.record(subject, proofs);
 }
 
@@ -201,15 +213,14 @@ Result<bool> OciTrust::was_examined(const trust::Subject& subject) const {
 Status OciTrust::learn_chart(const trust::Subject& subject, const std::string& package,
                              const std::vector<trust::Proof>& proofs) {
   MIST_TRY(const trust::Rule rule, rule_for(package));
-  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
-  if (!trust::remembers(rule.mode) || !remembered.empty()) return {};
-  return remember_signers(subject, package, proofs);
+  if (!trust::remembers(rule.mode)) return {};
+  return remember_unknown(subject, package, {trust::keys_in(proofs), proofs});
 }
 
 Status OciTrust::remember_signers(const trust::Subject& subject, const std::string& package,
                                   const std::vector<trust::Proof>& proofs) {
-  MIST_TRY_VOID(memory_.remember(package, trust::keys_in(proofs), trust::LearnedBy::Verifying));
-  return memory_.record(subject, proofs);
+  MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
+  return remember(subject, package, {trust::keys_in(proofs), proofs});
 }
 
 // Succeeds if the manifest may be used.
@@ -260,7 +271,7 @@ Status OciTrust::judge(const oci::Repository& repository, const crypto::Digest& 
   const trust::Subject subject{repository.identity(), manifest};
   MIST_TRY(const Examined found, examine_verdict(subject, verdict));
   const bool narrows = found.by_memory && !verdict.remembered.empty();
-  return narrows ? keep_to(verdict.remembered, subject, subject.package, verdict.proofs) : Status();
+  return narrows ? keep_signers(subject, subject.package, verdict.proofs) : Status();
 }
 
 // Against the signers that are remembered now: another process may have learned some meanwhile.
@@ -268,10 +279,7 @@ Status OciTrust::keep(const oci::Repository& repository, const crypto::Digest& m
                       const Examined& found) {
   if (!found.proofs) return {};
   const trust::Subject subject{repository.identity(), manifest};
-  if (found.by_memory) {
-    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(subject.package));
-    MIST_TRY_VOID(keep_to(remembered, subject, subject.package, *found.proofs));
-  }
+  if (found.by_memory) MIST_TRY_VOID(keep_signers(subject, subject.package, *found.proofs));
   return memory_.record(subject, *found.proofs);
 }
 
@@ -291,9 +299,18 @@ Result<OciTrust::Memorable> OciTrust::memorable(const std::string& package, cons
   return what;
 }
 
-Status OciTrust::remember(const trust::Subject& subject, const Memorable& what) const {
-  MIST_TRY_VOID(memory_.remember(subject.package, what.signers, trust::LearnedBy::Verifying));
+Status OciTrust::remember(const trust::Subject& subject, const std::string& package,
+                          const Memorable& what) const {
+  MIST_TRY_VOID(memory_.remember(package, what.signers, trust::LearnedBy::Verifying));
   return memory_.record(subject, what.proofs);
+}
+
+// Unless somebody is remembered by now.
+Status OciTrust::remember_unknown(const trust::Subject& subject, const std::string& package,
+                                  const Memorable& what) const {
+  MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  return remembered.empty() ? remember(subject, package, what) : Status();
 }
 
 Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -302,7 +319,7 @@ Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& 
   MIST_TRY(const trust::Rule rule, rule_for(package));
   MIST_TRY(const Memorable what, memorable(package, verdict));
   if (!trust::remembers(rule.mode) || !verdict.remembered.empty() || what.signers.empty()) return {};
-  return remember({package, manifest}, what);
+  return remember_unknown({package, manifest}, package, what);
 }
 
 Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -314,7 +331,8 @@ Status OciTrust::accept(const oci::Repository& repository, const crypto::Digest&
     return error(ErrorKind::Invalid, "no signer of {} that was named can be remembered", package)
         .with_because("an identity is remembered under the trust root of the trust policy, which has none")
         .with_hint("write spec.trustRoot in trust.yaml (docs/trust.md)");
-  return remember({package, manifest}, what);
+  MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
+  return remember({package, manifest}, package, what);
 }
 
 Result<std::optional<Verdict>> OciTrust::recorded(const oci::Repository& repository,

@@ -174,9 +174,14 @@ class OciTrust {
     std::vector<trust::Proof> proofs;
   };
   Result<Memorable> memorable(const std::string& package, const Verdict& verdict);
-  Status remember(const trust::Subject& subject, const Memorable& what) const;
-  Status keep_to(const std::set<std::string>& remembered, const trust::Subject& subject,
-                 const std::string& package, const std::vector<trust::Proof>& proofs);
+  Status remember(const trust::Subject& subject, const std::string& package, const Memorable& what) const;
+  Status remember_unknown(const trust::Subject& subject, const std::string& package,
+                          const Memorable& what) const;
+  Result<std::optional<std::set<std::string>>> signers_after(const trust::Subject& subject,
+                                                             const std::string& package,
+                                                             const std::vector<trust::Proof>& proofs) const;
+  Status keep_signers(const trust::Subject& subject, const std::string& package,
+                      const std::vector<trust::Proof>& proofs);
   Result<Examined> examine_verdict(const trust::Subject& subject, const Verdict& verdict) const;
   bool holds_to_record(const trust::Subject& subject, const trust::Rule& rule,
                        const std::vector<trust::Proof>& proofs) const;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <latch>
 #include <set>
+#include <thread>
 
 #include "crypto/keys.h"
 #include "registry/chart_archive.h"
@@ -463,6 +465,41 @@ TEST_F(OciTrustAtAMirror, AQuestionThatIsStoppedIsNotRememberedAsUnsigned) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().kind, ErrorKind::Cancelled);
   EXPECT_FALSE(*trust.was_examined({shop.identity(), manifest}));
+}
+
+// Two processes that have looked at the signatures, each of its version, before either remembered any.
+TEST_F(OciTrustTest, OfTwoFirstUsesAtOnceOneIsTheFirst) {
+  const crypto::Digest manifests[] = {publish("1.0.0", "a"), publish("1.1.0", "b")};
+  sign(manifests[0], 1);
+  sign(manifests[1], 2);
+  for (int round = 0; round < 40; ++round) {
+    ASSERT_TRUE(files.remove_all(paths.state).ok());
+    OciTrust one(files, paths, clock, events), other(files, paths, clock, events);
+    OciTrust* const processes[] = {&one, &other};
+    OciClient client = remote.client();
+    std::array<Examined, 2> found;
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto examined = processes[i]->examine(
+          shop, manifests[i], [&]() -> Result<OciSource*> { return &client; }, signers, Context());
+      ASSERT_TRUE(examined.ok()) << examined.error().to_line();
+      found[i] = *std::move(examined);
+    }
+    std::array<Status, 2> kept;
+    std::latch both(2);
+    {
+      std::array<std::jthread, 2> threads;
+      for (std::size_t i = 0; i < 2; ++i)
+        threads[i] = std::jthread([&, i] {
+          both.arrive_and_wait();
+          kept[i] = processes[i]->keep(shop, manifests[i], found[i]);
+        });
+    }
+    ASSERT_NE(kept[0].ok(), kept[1].ok()) << "in round " << round;
+    const Status& refused = kept[0] ? kept[1] : kept[0];
+    EXPECT_EQ(refused.error().kind, ErrorKind::Conflict) << refused.error().to_line();
+    EXPECT_EQ(*trust::Memory(files, paths.signatures()).keys_of(shop.identity()),
+              std::set{name_of(kept[0] ? 1 : 2)});
+  }
 }
 
 TEST_F(OciTrustTest, WhatWasUsedBeforeItWasSignedStaysUsable) {

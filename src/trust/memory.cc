@@ -1,5 +1,6 @@
 #include "trust/memory.h"
 
+#include "base/context.h"
 #include "base/local_fault.h"
 #include "encoding/json.h"
 
@@ -13,6 +14,7 @@ constexpr std::string_view kPackageKind = "RememberedSigners";
 constexpr std::string_view kManifestKind = "ProvedSignatures";
 constexpr std::string_view kProvenanceKind = "KeptProvenance";
 constexpr std::uint64_t kMostRecord = std::uint64_t{8} << 20;  // a provenance file, escaped as JSON
+constexpr auto kLockPatience = std::chrono::seconds(30);  // it is held while one small file is written
 
 std::string sealed(Value document) {
   document.set("seal", crypto::sha256(encoding::to_json(document)).str());
@@ -132,6 +134,13 @@ Status Memory::remember(const std::string& package, const std::set<std::string>&
       {{"apiVersion", kVersion}, {"kind", kPackageKind}, {"package", package}, {"keys", std::move(list)}});
   if (how == LearnedBy::Verifying) document.set("verified", true);
   return write(package_path(package), std::move(document));
+}
+
+Result<FileLock> Memory::lock(const std::string& package) const {
+  const Path locks = directory_ / "locks";
+  MIST_TRY_VOID(files_.make_directories(locks, 0700));
+  return FileLock::acquire(locks / crypto::sha256(package).hex(), Context().with_timeout(kLockPatience))
+      .in(fmt::format("while waiting for another process that changes what is remembered of {}", package));
 }
 
 Result<std::optional<std::vector<Proof>>> Memory::proofs_of(const Subject& subject) const {

@@ -7,6 +7,7 @@
 //   <directory>/manifests/<sha256 of package@digest>.json  {"kind":"ProvedSignatures", "package", …}
 //   <directory>/provenance/<the same>.json                 {"kind":"KeptProvenance", "package", "text", …}
 //   <directory>/certificates/<sha256 of a fingerprint>.pgp  an OpenPGP key
+//   <directory>/locks/<sha256 of the package>              empty, locked while its signers are changed
 
 #include <optional>
 #include <set>
@@ -42,6 +43,9 @@ class Memory {
   Result<LearnedBy> learned_by(const std::string& package) const;
   /// Replaces them; no keys: forgets the package.
   Status remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how) const;
+  /// Held by whoever decides by the signers of a package what they are from then on: others wait, so nobody
+  /// decides by what is no longer so. Errors: of FileSystem, Timeout (somebody holds it for half a minute).
+  Result<FileLock> lock(const std::string& package) const;
 
   /// The proofs of the manifest; nothing: it wasn't examined. Same errors.
   Result<std::optional<std::vector<Proof>>> proofs_of(const Subject& subject) const;
