@@ -122,6 +122,13 @@ struct HelperCall {
   Path file;          ///< that names the helper
 };
 
+// The first line of what a failed helper printed, which may be the credentials all the same.
+std::string shown_words(std::string_view words) {
+  if (words.find('{') != std::string_view::npos || words.find("Secret") != std::string_view::npos)
+    return "its output is not shown, because there may be a password in it";
+  return escape_controls(words.substr(0, std::min<std::size_t>(words.find('\n'), 300)));
+}
+
 // The helper's output; nothing: it has no such credentials.
 Result<std::optional<std::string>> run(ProcessRunner& processes, const HelperCall& call,
                                        const Context& context) {
@@ -145,7 +152,7 @@ Result<std::optional<std::string>> run(ProcessRunner& processes, const HelperCal
   if (words.find(kNothingStored) != std::string_view::npos) return std::optional<std::string>();
   return error(ErrorKind::Internal, "{} {} failed with exit code {}", command.program, call.verb,
                ran->exit_code)
-      .with_because(escape_controls(words.substr(0, std::min<std::size_t>(words.find('\n'), 300))))
+      .with_because(shown_words(words))
       .with_hint(fmt::format("{} names it as the keeper of credentials", call.file.string()));
 }
 

@@ -111,6 +111,22 @@ TEST_F(DockerConfigTest, AHelperWithoutCredentialsIsNoError) {
   EXPECT_NE(find("reg.example").find("the keychain is locked"), std::string::npos);
 }
 
+TEST_F(DockerConfigTest, TheCredentialsThatAFailedHelperPrintsAreNotShown) {
+  put(".docker/config.json", R"({"credsStore":"pass"})");
+  helper.exit_code = 1;
+  for (const std::string_view printed :
+       {R"({"ServerURL":"reg.example","Username":"a","Secret":"hunter2"})", "{\n\"Secret\": \"hunter2\"\n}",
+        "warning: cannot lock the keychain\nSecret: hunter2", "warning {\"Secret\":\"hunter2\"}"}) {
+    helper.out = printed;
+    const std::string failure = find("reg.example");
+    EXPECT_EQ(failure.find("hunter2"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("docker-credential-pass get failed with exit code 1"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("is not shown"), std::string::npos) << failure;
+  }
+  helper.out = "The name org.freedesktop.secrets was not provided by any .service files\n";
+  EXPECT_NE(find("reg.example").find("org.freedesktop.secrets was not provided"), std::string::npos);
+}
+
 TEST_F(DockerConfigTest, AHelpersNameIsNoPath) {
   put(".docker/config.json", R"({"credsStore":"../../bin/sh"})");
   EXPECT_NE(find("reg.example").find("is not a helper's name"), std::string::npos);
