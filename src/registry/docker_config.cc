@@ -1,6 +1,7 @@
 #include "registry/docker_config.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/output_file.h"
 #include "base/text.h"
@@ -215,11 +216,25 @@ Result<std::optional<std::string>> part_with_login(const FileSystem& files, cons
   return std::optional<std::string>();
 }
 
-// As written there: a link stays one.
-Status write(FileSystem& files, const Stored& stored) {
-  MIST_TRY(const Path target, link_target(stored.file));
-  return files.write(target, encoding::to_json(stored.document, encoding::JsonStyle::Pretty) + '\n',
-                     {.mode = 0600});
+// Reads, changes and writes the file while other processes of ours that change it wait, so that none of them
+// writes what it read before. A link to the file stays one.
+Status change_file(FileSystem& files, const Path& file, const Context& context,
+                   const std::function<void(Value& document)>& change) {
+  MIST_TRY(const Path target, link_target(file));
+  MIST_TRY_VOID(files.make_directories(target.parent_path(), 0700));
+  Path lock_path = target;
+  lock_path += ".lock";
+  MIST_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(lock_path, context));
+  const auto changed = [&]() -> Status {
+    MIST_TRY(Stored stored, load(files, file));
+    change(stored.document);
+    return files.write(target, encoding::to_json(stored.document, encoding::JsonStyle::Pretty) + '\n',
+                       {.mode = 0600});
+  };
+  Status done = changed();
+  // Whoever waits for it locks the next one.
+  const Status removed = files.remove(lock_path);
+  return done ? removed : std::move(done);
 }
 
 }  // namespace
@@ -282,7 +297,7 @@ Result<std::string> DockerConfig::store(const std::string& host, const Login& lo
   if (places.empty())
     return error(ErrorKind::Invalid, "there is no place for credentials: HOME isn't set")
         .with_hint("set HOME, DOCKER_CONFIG or REGISTRY_AUTH_FILE");
-  MIST_TRY(Stored stored, load(dependencies_.files, places.front()));
+  MIST_TRY(const Stored stored, load(dependencies_.files, places.front()));
   const std::string key = key_of(host);
   if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
     const Value credentials =
@@ -292,11 +307,12 @@ Result<std::string> DockerConfig::store(const std::string& host, const Login& lo
     (void)done;
     return helper_program(helper);
   }
-  Value& auths = stored.document["auths"];
-  if (!auths.is_object()) auths = Value::object();
-  auths.set(key, Value::object(
-                     {{"auth", base64_encode(fmt::format("{}:{}", login.user, login.password.reveal()))}}));
-  MIST_TRY_VOID(write(dependencies_.files, stored));
+  MIST_TRY_VOID(change_file(dependencies_.files, stored.file, context, [&](Value& document) {
+    Value& auths = document["auths"];
+    if (!auths.is_object()) auths = Value::object();
+    auths.set(key, Value::object(
+                       {{"auth", base64_encode(fmt::format("{}:{}", login.user, login.password.reveal()))}}));
+  }));
   return stored.file.string();
 }
 
@@ -304,7 +320,7 @@ Result<std::optional<std::string>> DockerConfig::erase(const std::string& host,
                                                        const Context& context) const {
   const std::vector<Path> places = files();
   if (places.empty()) return std::optional<std::string>();
-  MIST_TRY(Stored stored, load(dependencies_.files, places.front()));
+  MIST_TRY(const Stored stored, load(dependencies_.files, places.front()));
   const std::string key = key_of(host);
   std::optional<std::string> place;
   if (const std::string helper = helper_for(stored.document, key); !helper.empty()) {
@@ -316,14 +332,14 @@ Result<std::optional<std::string>> DockerConfig::erase(const std::string& host,
       place = helper_program(helper);
     }
   }
-  // Older tools wrote other keys for the same host.
-  bool is_changed = false;
-  for (const Value::Member* entry = nullptr; (entry = entry_of(stored.document, key)) != nullptr;) {
-    const std::string found = entry->key;
-    is_changed = stored.document["auths"].erase(found);
-  }
-  if (!is_changed) return place;
-  MIST_TRY_VOID(write(dependencies_.files, stored));
+  if (entry_of(stored.document, key) == nullptr) return place;
+  MIST_TRY_VOID(change_file(dependencies_.files, stored.file, context, [&](Value& document) {
+    // Older tools wrote other keys for the same host.
+    for (const Value::Member* entry = nullptr; (entry = entry_of(document, key)) != nullptr;) {
+      const std::string found = entry->key;
+      document["auths"].erase(found);
+    }
+  }));
   return std::optional(stored.file.string());
 }
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <latch>
 #include <map>
+#include <thread>
 
 #include "base/text.h"
 #include "testing/temp_dir.h"
@@ -161,6 +163,27 @@ TEST_F(DockerConfigTest, ALoginIsStoredBesideTheOthers) {
   EXPECT_EQ(find("reg.example"), "none");
   EXPECT_EQ(find("other.example"), "a:b");
   EXPECT_FALSE(*config().erase("reg.example", Context()));
+}
+
+// As several processes would.
+TEST_F(DockerConfigTest, LoginsAtOnceLoseNone) {
+  constexpr int kProcesses = 8, kLogins = 5;
+  const auto host = [](int process, int n) { return fmt::format("reg{}-{}.example", process, n); };
+  std::latch together(kProcesses);
+  {
+    std::vector<std::jthread> threads;
+    for (int process = 0; process < kProcesses; ++process)
+      threads.emplace_back([&, process] {
+        together.arrive_and_wait();
+        for (int n = 0; n < kLogins; ++n)
+          EXPECT_TRUE(config().store(host(process, n), {"u", SecretString("p"), {}}, Context()).ok());
+        EXPECT_TRUE(config().erase(host(process, 0), Context()).ok());
+      });
+  }
+  for (int process = 0; process < kProcesses; ++process)
+    for (int n = 0; n < kLogins; ++n)
+      EXPECT_EQ(find(host(process, n)), n == 0 ? "none" : "u:p") << host(process, n);
+  EXPECT_EQ(files.list(temp.path() / ".docker")->size(), 1u) << "no lock is left behind";
 }
 
 TEST_F(DockerConfigTest, ALoginIsErasedUnderEveryKey) {
