@@ -1,6 +1,7 @@
 #include "registry/oci_trust.h"
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "base/local_fault.h"
@@ -180,7 +181,8 @@ Result<std::shared_ptr<const trust::Keyring>> OciTrust::known_keyring(const std:
 Result<std::optional<std::set<std::string>>> OciTrust::signers_after(
     const trust::Subject& subject, const std::string& package, const std::vector<trust::Proof>& proofs) const {
   MIST_TRY(const std::set<std::string> before, memory_.keys_of(package));
-  MIST_TRY(std::set<std::string> after, trust::judge_remembered(before, subject, proofs));
+  MIST_TRY(const trust::Candidates candidates, memory_.candidates_of(package));
+  MIST_TRY(std::set<std::string> after, trust::judge_remembered(before, subject, proofs, candidates));
   return after == before ? std::nullopt : std::optional(std::move(after));
 }
 
@@ -194,7 +196,9 @@ Status OciTrust::keep_signers(const trust::Subject& subject, const std::string& 
   MIST_TRY(const auto keys, signers_after(subject, package, proofs));
   if (!keys) return {};
   MIST_TRY(const trust::LearnedBy how, memory_.learned_by(package));
-  return memory_.remember(package, *keys, how);
+  MIST_TRY(trust::Candidates candidates, memory_.candidates_of(package));
+  std::ranges::move(trust::candidates_in(proofs), std::back_inserter(candidates));
+  return memory_.remember(package, *keys, how, candidates);
 }
 
 Status OciTrust::judge_known(const trust::Subject& subject, const std::string& package,
@@ -301,7 +305,8 @@ Result<OciTrust::Memorable> OciTrust::memorable(const std::string& package, cons
 
 Status OciTrust::remember(const trust::Subject& subject, const std::string& package,
                           const Memorable& what) const {
-  MIST_TRY_VOID(memory_.remember(package, what.signers, trust::LearnedBy::Verifying));
+  MIST_TRY_VOID(memory_.remember(package, what.signers, trust::LearnedBy::Verifying,
+                                 trust::candidates_in(what.proofs)));
   return memory_.record(subject, what.proofs);
 }
 

@@ -334,6 +334,23 @@ TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {
   EXPECT_EQ(failure(third), "no error");
 }
 
+TEST_F(OciTrustTest, AVersionThatOneOfTheSignersSignedForgetsNoneOfThem) {
+  const crypto::Digest old = publish("1.0.0", "a"), both = publish("1.1.0", "b"), next = publish("1.2.0", "c");
+  sign(old, 1);
+  sign(both, 1);
+  sign(both, 2);
+  sign(next, 2);
+  EXPECT_EQ(failure(both), "no error");
+  for (const NewSigners each : {NewSigners::Leave, NewSigners::Remember}) {
+    ASSERT_TRUE(files.remove_all(paths.signatures() / "manifests").ok());
+    signers = each;
+    EXPECT_EQ(failure(old), "no error");
+    EXPECT_EQ(*trust::Memory(files, paths.signatures()).keys_of(shop.identity()),
+              (std::set{name_of(1), name_of(2)}));
+  }
+  EXPECT_EQ(failure(next), "no error");
+}
+
 // A registry, and a mirror of it that has some of what it has.
 class OciTrustAtAMirror : public OciTrustTest {
  protected:

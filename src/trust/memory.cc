@@ -1,5 +1,7 @@
 #include "trust/memory.h"
 
+#include <algorithm>
+
 #include "base/context.h"
 #include "base/local_fault.h"
 #include "encoding/json.h"
@@ -43,6 +45,12 @@ Value to_value(const Proof& proof) {
                                                     : Value()},
                         {"trustRoot", proof.root},
                         {"user", proof.user}});
+}
+
+Value list_of(const std::set<std::string>& texts) {
+  Value list{Value::Array{}};
+  for (const std::string& each : texts) list.push_back(each);
+  return list;
 }
 
 std::set<std::string> texts_in(const Value* list) {
@@ -126,13 +134,25 @@ Result<LearnedBy> Memory::learned_by(const std::string& package) const {
   return document && document->is_true_at("verified") ? LearnedBy::Verifying : LearnedBy::Use;
 }
 
-Status Memory::remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how) const {
+Result<Candidates> Memory::candidates_of(const std::string& package) const {
+  Candidates candidates;
+  MIST_TRY(const std::optional<Value> document, read(package_path(package), kPackageKind));
+  const Value* const list = document ? document->find("candidates") : nullptr;
+  if (list == nullptr || !list->is_array()) return candidates;
+  for (const Value& each : list->as_array()) candidates.push_back(texts_in(&each));
+  return candidates;
+}
+
+Status Memory::remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how,
+                        const Candidates& candidates) const {
   if (keys.empty()) return files_.remove(package_path(package));
-  Value list{Value::Array{}};
-  for (const std::string& key : keys) list.push_back(key);
   Value document = Value::object(
-      {{"apiVersion", kVersion}, {"kind", kPackageKind}, {"package", package}, {"keys", std::move(list)}});
+      {{"apiVersion", kVersion}, {"kind", kPackageKind}, {"package", package}, {"keys", list_of(keys)}});
   if (how == LearnedBy::Verifying) document.set("verified", true);
+  Value open{Value::Array{}};
+  for (const std::set<std::string>& each : candidates)
+    if (std::ranges::includes(keys, each)) open.push_back(list_of(each));
+  if (open.size() > 0) document.set("candidates", std::move(open));
   return write(package_path(package), std::move(document));
 }
 

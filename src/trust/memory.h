@@ -41,8 +41,11 @@ class Memory {
   Result<std::set<std::string>> keys_of(const std::string& package) const;
   /// How they were learned; Use, too, where there are none. Same errors.
   Result<LearnedBy> learned_by(const std::string& package) const;
+  /// Those of them of which one made a signature, until a version shows which. Same errors.
+  Result<Candidates> candidates_of(const std::string& package) const;
   /// Replaces them; no keys: forgets the package.
-  Status remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how) const;
+  Status remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how,
+                  const Candidates& candidates = {}) const;
   /// Held by whoever decides by the signers of a package what they are from then on: others wait, so nobody
   /// decides by what is no longer so. Errors: of FileSystem, Timeout (somebody holds it for half a minute).
   Result<FileLock> lock(const std::string& package) const;

@@ -31,6 +31,15 @@ TEST_F(TrustMemory, KnowsPackagesByTheirKeys) {
   EXPECT_TRUE(memory.keys_of(package)->empty());
 }
 
+TEST_F(TrustMemory, KnowsOfWhichKeysOneMadeASignature) {
+  EXPECT_TRUE(memory.candidates_of(package)->empty());
+  const Candidates candidates{{"sha256:a", "sha256:b"}, {"sha256:c", "sha256:not-remembered"}};
+  ASSERT_TRUE(memory.remember(package, {"sha256:a", "sha256:b", "sha256:c"}, LearnedBy::Use, candidates).ok());
+  EXPECT_EQ(*memory.candidates_of(package), (Candidates{{"sha256:a", "sha256:b"}}));
+  ASSERT_TRUE(memory.remember(package, {"sha256:a"}, LearnedBy::Use, candidates).ok());
+  EXPECT_TRUE(memory.candidates_of(package)->empty());
+}
+
 TEST_F(TrustMemory, KeepsWhatWasProved) {
   EXPECT_EQ(*memory.proofs_of(subject), std::nullopt);
   const std::vector<Proof> proofs{{.form = oci::SignatureForm::Bundle,

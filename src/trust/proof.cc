@@ -195,6 +195,15 @@ std::string age_objection(const Rule& rule, const Proof& proof, WallTime now) {
   return {};
 }
 
+// One of `candidates` made a signature; those of them that also made one of this version are the right ones.
+void drop_wrong(const std::set<std::string>& candidates, const std::set<std::string>& signers,
+                std::set<std::string>& remembered) {
+  const auto signed_too = [&](const std::string& each) { return signers.contains(each); };
+  if (std::ranges::none_of(candidates, signed_too)) return;
+  for (const std::string& each : candidates)
+    if (!signed_too(each)) remembered.erase(each);
+}
+
 std::string objections_text(std::span<const std::string> objections) {
   if (objections.empty()) return "it has no signature";
   std::string text = join(objections.first(std::min(objections.size(), kMostObjections)), "\n");
@@ -344,12 +353,30 @@ Status judge_required(const Rule& rule, const Subject& subject, std::span<const 
                      : "ask whoever publishes it for the signature file beside the package");
 }
 
+Candidates candidates_in(std::span<const Proof> proofs) {
+  std::set<std::string> certain;
+  for (const Proof& proof : proofs)
+    if (proof.objection.empty() && proof.keys.size() == 1) certain.insert(proof.keys.front());
+  Candidates candidates;
+  for (const Proof& proof : proofs) {
+    if (!proof.objection.empty()) continue;
+    std::set<std::string> each(proof.keys.begin(), proof.keys.end());
+    std::erase_if(each, [&](const std::string& key) { return certain.contains(key); });
+    if (each.size() > 1) candidates.push_back(std::move(each));
+  }
+  return candidates;
+}
+
 Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
-                                               const Subject& subject, std::span<const Proof> proofs) {
+                                               const Subject& subject, std::span<const Proof> proofs,
+                                               const Candidates& candidates) {
   std::set<std::string> now = keys_in(proofs);
   if (remembered.empty()) return now;
-  std::set<std::string> same = still_signing(remembered, proofs);
-  if (!same.empty()) return same;
+  if (!still_signing(remembered, proofs).empty()) {
+    std::set<std::string> after = remembered;
+    for (const std::set<std::string>& each : candidates) drop_wrong(each, now, after);
+    return after;
+  }
   const std::string name = fmt::format("{}@{}", subject.package, subject.manifest.str());
   Error failure =
       now.empty()

@@ -79,9 +79,15 @@ std::string signers_text(std::span<const Proof> proofs);
 Status judge_required(const Rule& rule, const Subject& subject, std::span<const Proof> proofs, WallTime now,
                       std::string_view missing = {});
 
-/// The keys and identities (or patterns of them) by which the package is known after this version: those of
-/// `remembered` that signed it too. No `remembered`: those that signed it. Errors: Conflict, naming both.
+/// Sets of keys of which one made a signature that doesn't say which.
+using Candidates = std::vector<std::set<std::string>>;
+Candidates candidates_in(std::span<const Proof> proofs);
+
+/// The keys and identities (or patterns of them) by which the package is known after this version: all that
+/// are `remembered`, if one of them signed it, but for those of `candidates` that it shows to be the wrong
+/// ones. No `remembered`: those that signed it. Errors: Conflict, naming both.
 Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
-                                               const Subject& subject, std::span<const Proof> proofs);
+                                               const Subject& subject, std::span<const Proof> proofs,
+                                               const Candidates& candidates = {});
 
 }  // namespace mist::trust

@@ -236,19 +236,43 @@ TEST(RememberedKeys, OneThatOthersAddIsNotLearned) {
 }
 
 TEST(RememberedKeys, ASecondVersionTellsWhichOfTwoKeysItIs) {
-  const auto first =
-      judge_remembered({}, kSubject, examine(std::array{claim_by(p256(1), Beside::Nothing)}, kSubject, {}));
+  const std::vector<Proof> proofs =
+      examine(std::array{claim_by(p256(1), Beside::Nothing)}, kSubject, {});
+  const auto first = judge_remembered({}, kSubject, proofs);
   ASSERT_EQ(first->size(), 2u);
   const crypto::Digest manifest = crypto::sha256("the next one");
   const Subject next{kSubject.package, manifest};
   const auto second = judge_remembered(
       *first, next,
-      examine(std::array{claim_by(p256(1), Beside::Nothing, "reg.example/team/shop", manifest)}, next, {}));
+      examine(std::array{claim_by(p256(1), Beside::Nothing, "reg.example/team/shop", manifest)}, next, {}),
+      candidates_in(proofs));
   ASSERT_TRUE(second.ok()) << second.error().to_line();
   EXPECT_EQ(*second, std::set{name_of(p256(1))});
   EXPECT_FALSE(judge_remembered(*second, kSubject,
                                 examine(std::array{claim_by(p256(2), Beside::Nothing)}, kSubject, {}))
                    .ok());
+}
+
+TEST(RememberedKeys, AVersionWithoutOneOfThemForgetsNobody) {
+  const std::set<std::string> both{name_of(p256(1)), name_of(p256(2))};
+  const std::vector<Proof> first =
+      examine(std::array{claim_by(p256(1)), claim_by(p256(2))}, kSubject, {});
+  EXPECT_TRUE(candidates_in(first).empty());
+  EXPECT_EQ(*judge_remembered(both, kSubject, examine(std::array{claim_by(p256(1))}, kSubject, {}),
+                              candidates_in(first)),
+            both);
+  // Nor does one that tells nothing of a signature whose key is open.
+  const std::vector<Proof> open =
+      examine(std::array{claim_by(p256(1), Beside::Nothing), claim_by(p256(2))}, kSubject, {});
+  ASSERT_EQ(candidates_in(open).size(), 1u);
+  const std::set<std::string> three = keys_in(open);
+  ASSERT_EQ(three.size(), 3u);
+  EXPECT_EQ(*judge_remembered(three, kSubject, examine(std::array{claim_by(p256(2))}, kSubject, {}),
+                              candidates_in(open)),
+            three);
+  EXPECT_EQ(*judge_remembered(three, kSubject, examine(std::array{claim_by(p256(1))}, kSubject, {}),
+                              candidates_in(open)),
+            both);
 }
 
 // A certificate in place of a key.
