@@ -18,10 +18,11 @@ Error changed_bytes(const std::string& registry, const std::string& reference, c
   if (registry == kGitName || registry == kBaseName)
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
   if (registry == kOciName)
-    return std::move(failure).with_hint(
-        "published versions don't change: ask the package's owner; to trust the new bytes, name their "
-        "manifest: "
-        "oci://…@sha256:…");
+    return std::move(failure).with_hint(fmt::format(
+        "published versions don't change: ask the package's owner; to trust the new bytes from now on: mistctl "
+        "verify {} --accept-changed, with --key FILE if they are signed; to use them once, name their "
+        "manifest: oci://…@sha256:…",
+        reference));
   return std::move(failure).with_hint(
       fmt::format("published versions don't change: ask the registry's owner; to trust the new "
                   "bytes: mistctl registry update {} --accept-changed",

@@ -19,6 +19,10 @@ std::string tag_key(const oci::Reference& reference) {
   return fmt::format("{}:{}", reference.repository.str(), reference.tag);
 }
 
+std::string origin_of(const oci::Reference& reference, const crypto::Digest& manifest) {
+  return fmt::format("{}, manifest {}", reference.str(), manifest.str());
+}
+
 Result<bool> may_be_kept(const Fetched& fetched, const MayKeep& may_keep) {
   return may_keep ? may_keep(fetched) : Result<bool>(true);
 }
@@ -87,7 +91,7 @@ Result<Fetched> OciFetcher::keep_manifest(const oci::Reference& reference, const
                                           PackageContent content) const {
   const std::string key = manifest_key(reference.repository, manifest);
   const crypto::Digest digest = digest_of(content);
-  const std::string origin = fmt::format("{}, manifest {}", reference.str(), manifest.str());
+  const std::string origin = origin_of(reference, manifest);
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
   MIST_TRY_VOID(known_.record(std::string(kOciName), pin,
                               {.reference = key,
@@ -152,6 +156,21 @@ Status OciFetcher::check_bytes(const oci::Reference& tagged, const RawManifest& 
   Pin now = *pin;
   now.digest = digest_of(content);
   return known_.record(registry, pin, std::move(now));
+}
+
+Status OciFetcher::accept_bytes(OciSource& source, const oci::Reference& tagged, const RawManifest& raw,
+                                const Context& context) const {
+  if (!oci::is_fixed_version(tagged.tag)) return {};
+  const std::string registry(kOciName);
+  MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, tag_key(tagged)));
+  if (!pin || pin->object == raw.digest.str()) return {};
+  MIST_TRY(const PackageContent content, read_oci_package(source, tagged, raw, context));
+  return known_.pins().replace(registry,
+                               {.reference = tag_key(tagged),
+                                .digest = digest_of(content),
+                                .is_tree = std::holds_alternative<PackageTree>(content),
+                                .object = raw.digest.str(),
+                                .origin = origin_of(tagged, raw.digest)});
 }
 
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,

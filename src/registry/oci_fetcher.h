@@ -29,6 +29,9 @@ class OciFetcher {
   Result<Fetched> fetch(const oci::Reference& reference, const Context& context,
                         ChangedVersions changed = ChangedVersions::Refuse,
                         const MayKeep& may_keep = {}) const;
+  /// As Registries::accept_bytes.
+  Status accept_bytes(OciSource& source, const oci::Reference& tagged, const RawManifest& raw,
+                      const Context& context) const;
   /// As Registries::check_bytes.
   Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context) const;
 

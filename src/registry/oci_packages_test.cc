@@ -393,6 +393,34 @@ TEST_F(OciRegistries, AVersionThatMovedIsTakenWhereThatIsWanted) {
   EXPECT_TRUE(fetch(":1.4.0").ok()) << "it is the known one now";
 }
 
+// As `mistctl verify --accept-changed`, which the refusal names.
+TEST_F(OciRegistries, AVersionThatMovedIsAcceptedOnceSomebodySaysSo) {
+  const oci::Reference tagged = *oci::Reference::parse(fmt::format("{}:1.4.0", kShopReference));
+  const auto accept = [&] {
+    Registries registries(dependencies());
+    OciSource* const source = *registries.oci_source();
+    const auto raw = source->manifest(tagged.repository, tagged.tag, Context());
+    EXPECT_TRUE(raw.ok());
+    return registries.accept_bytes(*source, tagged, *raw, Context());
+  };
+  remote.publish("1.4.0", module("a"));
+  EXPECT_TRUE(accept());
+  remote.publish("1.4.0", module("b"));
+  ASSERT_EQ(failure(":1.4.0"), "no error") << "accepting a version that was never used pins nothing";
+  remote.publish("1.4.0", module("c"));
+  const auto refused = fetch(":1.4.0");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().hint.find(
+                "mistctl verify oci://reg.example/team/shop:1.4.0 --accept-changed, with --key FILE"),
+            std::string::npos)
+      << refused.error().hint;
+  const Status accepted = accept();
+  ASSERT_TRUE(accepted.ok()) << accepted.error().to_line();
+  EXPECT_EQ(failure(":1.4.0"), "no error");
+  remote.publish("1.4.0", module("b"));
+  EXPECT_NE(failure(":1.4.0"), "no error") << "these are not the version's bytes any more";
+}
+
 TEST_F(OciRegistries, AVersionIsHeldAgainstItsBytesWithoutKeepingAny) {
   oci::Reference tagged = *oci::Reference::parse(fmt::format("{}:1.4.0", kShopReference));
   const auto held = [&] {

@@ -204,6 +204,11 @@ Status Registries::check_bytes(const oci::Reference& tagged, const RawManifest& 
   return impl_->oci_fetcher.check_bytes(tagged, raw, context);
 }
 
+Status Registries::accept_bytes(OciSource& source, const oci::Reference& tagged, const RawManifest& raw,
+                                const Context& context) {
+  return impl_->oci_fetcher.accept_bytes(source, tagged, raw, context);
+}
+
 Result<VerifiedPackage> Registries::fetch_verified(const PackageRef& reference,
                                                    std::shared_ptr<const trust::Keyring> keyring,
                                                    const Context& context, std::string_view engine,

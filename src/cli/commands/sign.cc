@@ -1,6 +1,7 @@
 // Signatures of what OCI registries hold: sign, verify.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "base/text.h"
@@ -224,8 +225,8 @@ constexpr Flag kVerifyFlags[] = {
      .help = "Take signatures that were made for other repositories, such as oci://origin.example/team/*",
      .rare = true},
     {.name = "accept-changed",
-     .help = "Know the package by its signers from now on, whatever it was before; with --key, --identity or "
-             "--keyring by those alone"},
+     .help = "Know the package by its signers, and the version by its bytes, from now on, whatever they were "
+             "before; with --key, --identity or --keyring by those signers alone"},
     kPlainHttpFlag,
 };
 constexpr FlagGroup kVerifyGroups[] = {{"Flags", kVerifyFlags}, kOutputFlags};
@@ -333,16 +334,35 @@ Status accept_signers(registry::OciTrust& trust, const oci::Reference& exact,
 struct TagChecks {
   Status version = {};  // once it is signed
   Status bytes = {};    // unless changes are accepted
+  std::function<Status()> held_bytes = [] { return Status(); };    // as `bytes`, also if changes are accepted
+  std::function<Status()> accept_bytes = [] { return Status(); };  // makes them those of the version
 };
 
-TagChecks check_tag(registry::Registries& registries, const oci::Reference& tagged,
-                    const registry::RawManifest& raw, registry::TagChosen chosen,
-                    const Invocation& invocation, Machine& machine) {
+TagChecks check_tag(registry::Registries& registries, registry::OciSource& source,
+                    const oci::Reference& tagged, const registry::RawManifest& raw,
+                    registry::TagChosen chosen, const Invocation& invocation, Machine& machine) {
   TagChecks checks;
   checks.version = registry::check_signed_version(tagged, raw, chosen);
-  if (!invocation.enabled("accept-changed"))
-    checks.bytes = registries.check_bytes(tagged, raw, machine.context);
+  checks.held_bytes = [&registries, &machine, tagged, raw] {
+    return registries.check_bytes(tagged, raw, machine.context);
+  };
+  checks.accept_bytes = [&registries, &source, &machine, tagged, raw] {
+    return registries.accept_bytes(source, tagged, raw, machine.context);
+  };
+  if (!invocation.enabled("accept-changed")) checks.bytes = checks.held_bytes();
   return checks;
+}
+
+// The signers of `verdict`, and the bytes that the version has now, are what this machine knows from now on.
+Status accept_changed(registry::OciTrust& trust, const oci::Reference& exact,
+                      const registry::Verdict& verdict, const TagChecks& tag) {
+  MIST_TRY(const trust::Rule rule, trust.rule_for(exact.repository.identity()));
+  // Where no signers are remembered, bytes are.
+  if (trust::remembers(rule.mode) || tag.held_bytes().ok())
+    MIST_TRY_VOID(accept_signers(trust, exact, verdict));
+  else
+    MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
+  return tag.accept_bytes();
 }
 
 // Judges by the requirements of the command line, or else by the policy and the memory of this machine.
@@ -362,7 +382,7 @@ Status judged(registry::OciTrust& trust, const oci::Reference& exact, const regi
   if (is_signed && !tag.version) return tag.version.error();
   // Bytes that no install takes leave nothing behind: their signers would be the package's from then on.
   if (!tag.bytes) return tag.bytes.error();
-  if (accepts) return accept_signers(trust, exact, verdict);
+  if (accepts) return accept_changed(trust, exact, verdict, tag);
   if (is_told) return {};
   MIST_TRY_VOID(trust.judge(exact.repository, *exact.digest, verdict));
   if (!trust::keys_in(verdict.proofs).empty()) return {};
@@ -521,7 +541,7 @@ Result<ExitCode> run_verify(const Invocation& invocation, Machine& machine) {
   if (!exact.digest) {
     MIST_TRY(const registry::RawManifest raw, client->manifest(exact.repository, exact.tag, machine.context));
     const auto chosen = wanted.range.empty() ? registry::TagChosen::ByName : registry::TagChosen::ByRange;
-    tag = check_tag(registries, exact, raw, chosen, invocation, machine);
+    tag = check_tag(registries, *client, exact, raw, chosen, invocation, machine);
     MIST_TRY_VOID(machine.context.check());
     exact.digest = raw.digest;
   }
