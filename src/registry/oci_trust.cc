@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <variant>
 
 #include "base/local_fault.h"
@@ -186,12 +187,32 @@ Result<std::optional<std::set<std::string>>> OciTrust::signers_after(
   return after == before ? std::nullopt : std::optional(std::move(after));
 }
 
+// `written`: of a package that was judged. What can't be remembered of it is asked again the next time.
+Status OciTrust::unless_read_only(const std::string& package, Status written) {
+  if (written || written.error().detail<trust::ReadOnlyMemory>() == nullptr) return written;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(warned_of_memory_, true)) return {};
+  }
+  events_.warn(fmt::format("by whom {} is signed, or that it isn't, can't be remembered: {}; {}", package,
+                           escape_controls(written.error().message), written.error().hint));
+  return {};
+}
+
+Status OciTrust::record(const trust::Subject& subject, const std::vector<trust::Proof>& proofs) {
+  return unless_read_only(subject.package, memory_.record(subject, proofs));
+}
+
 // Two processes may use a package for the first time at once, each a version of another signer. Only one of
 // them is first, so the other one is judged again once it is its turn to write.
 Status OciTrust::keep_signers(const trust::Subject& subject, const std::string& package,
                               const std::vector<trust::Proof>& proofs) {
   MIST_TRY(const auto changes, signers_after(subject, package, proofs));
-  if (!changes) return {};
+  return changes ? unless_read_only(package, write_signers(subject, package, proofs)) : Status();
+}
+
+Status OciTrust::write_signers(const trust::Subject& subject, const std::string& package,
+                               const std::vector<trust::Proof>& proofs) {
   MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
   MIST_TRY(const auto keys, signers_after(subject, package, proofs));
   if (!keys) return {};
@@ -206,7 +227,7 @@ Status OciTrust::judge_known(const trust::Subject& subject, const std::string& p
   MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
   if (remembered.empty()) return {};
   MIST_TRY_VOID(keep_signers(subject, package, proofs));
-  return memory_.record(subject, proofs);
+  return record(subject, proofs);
 }
 
 Result<bool> OciTrust::was_examined(const trust::Subject& subject) const {
@@ -284,7 +305,7 @@ Status OciTrust::keep(const oci::Repository& repository, const crypto::Digest& m
   if (!found.proofs) return {};
   const trust::Subject subject{repository.identity(), manifest};
   if (found.by_memory) MIST_TRY_VOID(keep_signers(subject, subject.package, *found.proofs));
-  return memory_.record(subject, *found.proofs);
+  return record(subject, *found.proofs);
 }
 
 // The signers that may be remembered, and their proofs. Anybody who may write to the registry can add a valid
@@ -312,10 +333,13 @@ Status OciTrust::remember(const trust::Subject& subject, const std::string& pack
 
 // Unless somebody is remembered by now.
 Status OciTrust::remember_unknown(const trust::Subject& subject, const std::string& package,
-                                  const Memorable& what) const {
-  MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
-  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
-  return remembered.empty() ? remember(subject, package, what) : Status();
+                                  const Memorable& what) {
+  const auto written = [&]() -> Status {
+    MIST_TRY([[maybe_unused]] const FileLock lock, memory_.lock(package));
+    MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+    return remembered.empty() ? remember(subject, package, what) : Status();
+  };
+  return unless_read_only(package, written());
 }
 
 Status OciTrust::learn(const oci::Repository& repository, const crypto::Digest& manifest,
@@ -379,7 +403,7 @@ Result<bool> OciTrust::suffices(const trust::Subject& subject, const trust::Rule
 Status OciTrust::judge_and_record(const trust::Subject& subject, const trust::Rule& rule,
                                   const std::vector<trust::Proof>& proofs, std::string_view missing) {
   MIST_TRY_VOID(trust::judge_required(rule, subject, proofs, clock_.now(), missing));
-  return memory_.record(subject, proofs);
+  return record(subject, proofs);
 }
 
 Status OciTrust::check(const oci::Repository& repository, const crypto::Digest& manifest,

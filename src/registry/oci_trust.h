@@ -11,6 +11,9 @@
 // would be noticed, and what it says would be remembered: so then the registry itself is asked (`first_use`).
 // Only if the registry can't be asked, or the configuration says that it never is, the mirror's word counts.
 //
+// A home that can't be written keeps nobody from using a package: it is judged by what is remembered, and a
+// warning says that nothing new is. Whoever accepts a signer (accept, remember_signers) gets an error.
+//
 // The record of a release knows signers too (RecordedSigners). Packages for that release are held to them
 // beside those that this machine learned by using packages, and they are not remembered here: others may
 // write records. Signers that somebody verified here count alone.
@@ -176,10 +179,14 @@ class OciTrust {
   Result<Memorable> memorable(const std::string& package, const Verdict& verdict);
   Status remember(const trust::Subject& subject, const std::string& package, const Memorable& what) const;
   Status remember_unknown(const trust::Subject& subject, const std::string& package,
-                          const Memorable& what) const;
+                          const Memorable& what);
   Result<std::optional<std::set<std::string>>> signers_after(const trust::Subject& subject,
                                                              const std::string& package,
                                                              const std::vector<trust::Proof>& proofs) const;
+  Status unless_read_only(const std::string& package, Status written);
+  Status record(const trust::Subject& subject, const std::vector<trust::Proof>& proofs);
+  Status write_signers(const trust::Subject& subject, const std::string& package,
+                       const std::vector<trust::Proof>& proofs);
   Status keep_signers(const trust::Subject& subject, const std::string& package,
                       const std::vector<trust::Proof>& proofs);
   Result<Examined> examine_verdict(const trust::Subject& subject, const Verdict& verdict) const;
@@ -216,6 +223,7 @@ class OciTrust {
   std::mutex mutex_;
   std::optional<trust::Policy> policy_;  // guarded by mutex_ until it is set, then fixed
   std::set<std::string> away_;           // hosts that didn't answer; guarded by mutex_
+  bool warned_of_memory_ = false;        // guarded by mutex_
 };
 
 }  // namespace mist::registry

@@ -845,6 +845,64 @@ TEST_F(OciTrustTest, AMemoryThatWasAlteredIsNoMissingEvidence) {
   EXPECT_NE(failure(second).find("was altered"), std::string::npos) << failure(second);
 }
 
+// A disk that is mounted read-only, which root can't write either.
+class ReadOnlyDisk final : public FileSystem {
+ public:
+  explicit ReadOnlyDisk(const FileSystem& disk) : disk_(disk) {}
+  Result<std::string> read(const Path& path, std::uint64_t limit) const override {
+    return disk_.read(path, limit);
+  }
+  Result<std::uint64_t> size(const Path& path) const override { return disk_.size(path); }
+  Status write(const Path& path, std::string_view, const WriteOptions&) override { return refused(path); }
+  Result<std::vector<DirectoryEntry>> list(const Path& path) const override { return disk_.list(path); }
+  Status make_directories(const Path& path, unsigned) override {
+    return disk_.is_directory(path) ? Status() : refused(path);
+  }
+  Status remove(const Path& path) override { return refused(path); }
+  Status remove_all(const Path& path) override { return refused(path); }
+  Status rename(const Path& path, const Path&) override { return refused(path); }
+  bool exists(const Path& path) const override { return disk_.exists(path); }
+  bool is_directory(const Path& path) const override { return disk_.is_directory(path); }
+
+ private:
+  static Status refused(const Path& path) {
+    return error(ErrorKind::Forbidden, "cannot write {}: Read-only file system", path.string());
+  }
+  const FileSystem& disk_;
+};
+
+TEST_F(OciTrustTest, AReadOnlyHomeRemembersNothingAndForgetsNothing) {
+  const crypto::Digest unsigned_one = publish("1.0.0", "a"), first = publish("1.1.0", "b"),
+                       second = publish("1.2.0", "c");
+  sign(first, 1);
+  sign(second, 2);
+  ReadOnlyDisk disk(files);
+  OciClient client = remote.client();
+  const auto client_of = [&]() -> Result<OciSource*> { return &client; };
+  {
+    OciTrust trust(disk, paths, clock, events);
+    for (const crypto::Digest& each : {unsigned_one, first, second}) {
+      const Status used = trust.check(shop, each, client_of, signers, Context());
+      EXPECT_TRUE(used.ok()) << used.error().to_line();
+    }
+    ASSERT_EQ(events.messages.size(), 1u) << "once";
+    EXPECT_NE(events.messages.front().find("can't be remembered"), std::string::npos)
+        << events.messages.front();
+    EXPECT_NE(events.messages.front().find("MIST_HOME_LOCATION"), std::string::npos);
+    EXPECT_TRUE(files.list(paths.home / "state").error().kind == ErrorKind::NotFound);
+    // Somebody who wants it remembered is told that it isn't.
+    const auto verdict = trust.look(shop, first, client, nullptr, Context());
+    ASSERT_TRUE(verdict.ok());
+    EXPECT_EQ(trust.accept(shop, first, *verdict).error().kind, ErrorKind::Forbidden);
+  }
+  // What was remembered before counts.
+  ASSERT_EQ(failure(first), "no error");
+  OciTrust trust(disk, paths, clock, events);
+  for (const crypto::Digest& each : {unsigned_one, second})
+    EXPECT_EQ(trust.check(shop, each, client_of, signers, Context()).error().kind, ErrorKind::Conflict);
+  EXPECT_TRUE(trust.check(shop, first, client_of, signers, Context()).ok());
+}
+
 TEST_F(OciTrustTest, SigningTwiceSendsNothing) {
   const crypto::Digest manifest = publish("1.0.0", "a");
   sign(manifest, 1);

@@ -31,6 +31,12 @@ Error altered_record(const Path& path, std::string_view because) {
       .with_detail(LocalFault{});
 }
 
+Error unwritten(Error failure) {
+  if (failure.kind != ErrorKind::Forbidden) return failure;
+  if (failure.hint.empty()) failure.hint = "set MIST_HOME_LOCATION to a directory that you may write to";
+  return std::move(failure).with_detail(ReadOnlyMemory{}).with_detail(LocalFault{});
+}
+
 Value to_value(const Proof& proof) {
   Value keys{Value::Array{}};
   for (const std::string& key : proof.keys) keys.push_back(key);
@@ -117,8 +123,13 @@ Result<std::optional<Value>> Memory::read(const Path& path, std::string_view kin
 }
 
 Status Memory::write(const Path& path, Value document) const {
-  MIST_TRY_VOID(files_.make_directories(path.parent_path(), 0700));
-  return files_.write(path, sealed(std::move(document)), {.mode = 0600});
+  return write_text(path, sealed(std::move(document)));
+}
+
+Status Memory::write_text(const Path& path, std::string_view text) const {
+  Status written = files_.make_directories(path.parent_path(), 0700);
+  if (written) written = files_.write(path, text, {.mode = 0600});
+  return written ? std::move(written) : Status(unwritten(std::move(written).error()));
 }
 
 Result<std::set<std::string>> Memory::keys_of(const std::string& package) const {
@@ -145,7 +156,10 @@ Result<Candidates> Memory::candidates_of(const std::string& package) const {
 
 Status Memory::remember(const std::string& package, const std::set<std::string>& keys, LearnedBy how,
                         const Candidates& candidates) const {
-  if (keys.empty()) return files_.remove(package_path(package));
+  if (keys.empty()) {
+    Status removed = files_.remove(package_path(package));
+    return removed ? std::move(removed) : Status(unwritten(std::move(removed).error()));
+  }
   Value document = Value::object(
       {{"apiVersion", kVersion}, {"kind", kPackageKind}, {"package", package}, {"keys", list_of(keys)}});
   if (how == LearnedBy::Verifying) document.set("verified", true);
@@ -158,9 +172,12 @@ Status Memory::remember(const std::string& package, const std::set<std::string>&
 
 Result<FileLock> Memory::lock(const std::string& package) const {
   const Path locks = directory_ / "locks";
-  MIST_TRY_VOID(files_.make_directories(locks, 0700));
-  return FileLock::acquire(locks / crypto::sha256(package).hex(), Context().with_timeout(kLockPatience))
-      .in(fmt::format("while waiting for another process that changes what is remembered of {}", package));
+  if (const Status made = files_.make_directories(locks, 0700); !made) return unwritten(made.error());
+  Result<FileLock> lock =
+      FileLock::acquire(locks / crypto::sha256(package).hex(), Context().with_timeout(kLockPatience));
+  if (lock) return lock;
+  return unwritten(std::move(lock).error())
+      .with_frame(fmt::format("while changing what is remembered of {}", package));
 }
 
 Result<std::optional<std::vector<Proof>>> Memory::proofs_of(const Subject& subject) const {
@@ -220,9 +237,7 @@ Result<std::string> Memory::certificates_of(const std::set<std::string>& keys) c
 }
 
 Status Memory::keep_certificate(const std::string& key, const std::string& certificate) const {
-  const Path path = certificate_path(key);
-  MIST_TRY_VOID(files_.make_directories(path.parent_path(), 0700));
-  return files_.write(path, certificate, {.mode = 0600});
+  return write_text(certificate_path(key), certificate);
 }
 
 Status Memory::record(const Subject& subject, std::span<const Proof> proofs) const {

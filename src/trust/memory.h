@@ -32,6 +32,10 @@ struct KeptProvenance {
 /// How a machine came to know the signers of a package. Somebody who verified one vouches for them.
 enum class LearnedBy : bool { Use, Verifying };
 
+/// The detail of an error: this machine's memory can't be written by this user. All that is in it counts.
+struct ReadOnlyMemory {};
+
+/// Functions that write give errors of FileSystem; Forbidden with ReadOnlyMemory.
 class Memory {
  public:
   Memory(FileSystem& files, Path directory) : files_(files), directory_(std::move(directory)) {}
@@ -70,6 +74,7 @@ class Memory {
   Path certificate_path(const std::string& key) const;
   Result<std::optional<encoding::Value>> read(const Path& path, std::string_view kind) const;
   Status write(const Path& path, encoding::Value document) const;
+  Status write_text(const Path& path, std::string_view text) const;
 
   FileSystem& files_;
   Path directory_;
