@@ -235,6 +235,17 @@ Result<bool> OciTrust::was_examined(const trust::Subject& subject) const {
   return known.has_value();
 }
 
+Status OciTrust::judge_here(const trust::Subject& subject, const std::string& package,
+                            const std::vector<trust::Proof>& proofs) {
+  MIST_TRY(const trust::Rule rule, rule_for(package));
+  if (!trust::remembers(rule.mode)) return {};
+  MIST_TRY(const std::set<std::string> remembered, memory_.keys_of(package));
+  MIST_TRY(const bool is_known, was_examined(subject));
+  if (remembered.empty() || is_known) return {};
+  const auto judged = trust::judge_remembered(remembered, subject, proofs);
+  return judged ? Status() : Status(judged.error());
+}
+
 Status OciTrust::learn_chart(const trust::Subject& subject, const std::string& package,
                              const std::vector<trust::Proof>& proofs) {
   MIST_TRY(const trust::Rule rule, rule_for(package));

@@ -162,6 +162,10 @@ class OciTrust {
   /// As judge() of a package that must stay signed, and records the proofs. `package`: without a version.
   Status judge_known(const trust::Subject& subject, const std::string& package,
                      const std::vector<trust::Proof>& proofs);
+  /// Succeeds unless this machine refuses it, by the signers that it remembers, though somebody else's
+  /// requirements are met. Keeps nothing. Errors: as judge().
+  Status judge_here(const trust::Subject& subject, const std::string& package,
+                    const std::vector<trust::Proof>& proofs);
   /// Whether it was examined before, and so may be used while its signers are remembered.
   Result<bool> was_examined(const trust::Subject& subject) const;
   /// As learn(), of a chart in a chart repository.

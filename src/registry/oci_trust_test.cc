@@ -541,6 +541,28 @@ TEST_F(OciTrustTest, AKeyIsAcceptedOnceSomebodySaysSo) {
   EXPECT_EQ(failure(second), "no error");
 }
 
+// As `verify --key` with another key than the one that is remembered.
+TEST_F(OciTrustTest, AVersionThatThisMachineRefusesIsToldFromOneThatIsSigned) {
+  const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b");
+  sign(first, 1);
+  sign(second, 2);
+  OciTrust trust(files, paths, clock, events);
+  OciClient client = remote.client();
+  const auto here = [&](const crypto::Digest& manifest) {
+    const auto verdict = trust.look(shop, manifest, client, nullptr, Context());
+    EXPECT_TRUE(verdict.ok());
+    return trust.judge_here({shop.identity(), manifest}, shop.identity(), verdict->proofs);
+  };
+  EXPECT_TRUE(here(second)) << "nobody is remembered";
+  ASSERT_EQ(failure(first), "no error");
+  EXPECT_TRUE(here(first));
+  EXPECT_EQ(here(second).error().to_line(), failure(second));
+  write_policy("  default: ignore\n");
+  EXPECT_TRUE(OciTrust(files, paths, clock, events)
+                  .judge_here({shop.identity(), second}, shop.identity(), {}))
+      << "the policy remembers nobody";
+}
+
 // As `verify --key`: somebody else who may write to the registry signed it too.
 TEST_F(OciTrustTest, OnlyTheSignerThatWasNamedIsLearned) {
   const crypto::Digest first = publish("1.0.0", "a"), second = publish("1.1.0", "b"),

@@ -310,11 +310,22 @@ void print_proofs(Machine& machine, const std::vector<trust::Proof>& proofs) {
   if (!table.empty()) machine.out.write(table.render(machine.color_out));
 }
 
-Value to_value(const oci::Reference& reference, const registry::Verdict& verdict, const Status& judged) {
+// `here`: whether this machine takes it, by what it remembers.
+Value refused_here(const Status& here) { return here ? Value() : Value(here.error().message); }
+
+void warn_of_refusal(Machine& machine, const Status& here) {
+  if (here) return;
+  machine.events->warn(fmt::format("this machine refuses it all the same: {}; {}",
+                                   escape_controls(here.error().message), here.error().hint));
+}
+
+Value to_value(const oci::Reference& reference, const registry::Verdict& verdict, const Status& judged,
+               const Status& here) {
   return Value::object({{"reference", reference.str()},
                         {"digest", reference.digest->str()},
                         {"trusted", judged.ok()},
                         {"because", judged.ok() ? Value() : Value(judged.error().message)},
+                        {"refusedHere", refused_here(here)},
                         {"rule", text_or_null(verdict.rule.match)},
                         {"signatures", signatures_value(verdict.proofs)}});
 }
@@ -416,6 +427,7 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
                                {"digest", digest},
                                {"trusted", status.ok()},
                                {"because", status.ok() ? Value() : Value(status.error().message)},
+                               {"refusedHere", Value()},
                                {"rule", Value()},
                                {"signatures", signatures_value(proofs)}}));
   else
@@ -454,6 +466,17 @@ Status learn_chart(const Invocation& invocation, const registry::Fetched& packag
                                               : trust.learn_chart(subject, name, proofs);
 }
 
+// OciTrust::judge_here of a chart in a chart repository; of a file nothing is remembered.
+Status refusal_of_chart(const registry::Fetched& package, const std::vector<trust::Proof>& proofs,
+                        Machine& machine) {
+  const auto* const named = std::get_if<registry::RegistryRef>(&package.resolved.form());
+  if (named == nullptr) return {};
+  MIST_TRY(const config::Paths paths, paths_of(machine));
+  registry::OciTrust trust(machine.files, paths, machine.clock, *machine.events);
+  return trust.judge_here(registry::chart_subject(*named, package.digest), registry::package_of(*named),
+                          proofs);
+}
+
 // By its provenance file: a chart on this machine, or in a chart repository.
 Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries& registries,
                               const registry::PackageRef& reference, Machine& machine) {
@@ -474,6 +497,10 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
   MIST_TRY(const trust::ChartArchive archive,
            registry::chart_archive(package.content, package.resolved.display()));
   const std::string name = package.resolved.display();
+  Status here;
+  if (verdict.judged && !invocation.enabled("accept-changed")) {
+    here = refusal_of_chart(package, verdict.proofs, machine);
+  }
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(
         machine, format,
@@ -481,6 +508,7 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
                        {"digest", archive.digest.str()},
                        {"trusted", verdict.judged.ok()},
                        {"because", verdict.judged.ok() ? Value() : Value(verdict.judged.error().message)},
+                       {"refusedHere", refused_here(here)},
                        {"rule", Value()},
                        {"signatures", signatures_value(verdict.proofs)}}));
   } else {
@@ -488,6 +516,7 @@ Result<ExitCode> verify_chart(const Invocation& invocation, registry::Registries
     print_proofs(machine, verdict.proofs);
   }
   if (!verdict.judged) return std::move(verdict.judged).error();
+  warn_of_refusal(machine, here);
   MIST_TRY_VOID(learn_chart(invocation, package, verdict.proofs, machine));
   return ExitCode::Ok;
 }
@@ -571,13 +600,18 @@ Result<ExitCode> run_verify(const Invocation& invocation, Machine& machine) {
       status = judged(trust, exact, verdict, tag, invocation, machine);
     }
   }
+  Status here;
+  if (status)
+    here = trust.judge_here({exact.repository.identity(), *exact.digest}, exact.repository.identity(),
+                            verdict.proofs);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
-    print_value(machine, format, to_value(exact, verdict, status));
+    print_value(machine, format, to_value(exact, verdict, status, here));
   } else {
     if (status) machine.out.write(exact.str() + "\n");
     print_proofs(machine, verdict.proofs);
   }
   if (!status) return status.error();
+  warn_of_refusal(machine, here);
   if (client->behind(exact.repository) == nullptr)
     MIST_TRY_VOID(trust.learn(exact.repository, *exact.digest, verdict));
   const bool nobody_vouches = !is_told && verdict.rule.mode != trust::Mode::Require;
