@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -60,9 +61,12 @@ bool is_private_group(unsigned group, unsigned user) {
   return true;
 }
 
+enum class Wanted : bool { Directory, File };
+
 class Walk {
  public:
-  Walk(const Path& path, const SafeOwners& owners) : wanted_(path), owners_(owners) {}
+  Walk(const Path& path, const SafeOwners& owners, Wanted what)
+      : wanted_(path), owners_(owners), what_(what) {}
 
   Status run() {
     add_steps(wanted_);
@@ -94,7 +98,7 @@ class Walk {
     struct stat info{};
     if (::lstat(next.c_str(), &info) != 0) {
       if (errno != ENOENT) return errno_error("look at", next, errno);
-      if (!shared_) return false;
+      if (!shared_ || what_ == Wanted::File) return false;
       if (::mkdir(next.c_str(), 0700) != 0 && errno != EEXIST)
         return errno_error("create the directory", next, errno);
       if (::lstat(next.c_str(), &info) != 0) return errno_error("look at", next, errno);
@@ -107,6 +111,7 @@ class Walk {
     }
     if (!S_ISDIR(info.st_mode)) {
       shared_ = false;  // nothing is kept in it
+      if (what_ == Wanted::File && S_ISREG(info.st_mode)) MIST_TRY_VOID(check_file(next, info));
       return false;
     }
     MIST_TRY_VOID(enter(next));
@@ -143,6 +148,14 @@ class Walk {
     return {};
   }
 
+  Status check_file(const Path& file, const struct stat& info) const {
+    MIST_TRY_VOID(check_owner(file, info));
+    const bool by_group = (info.st_mode & S_IWGRP) != 0 && !is_trusted_group(file, info);
+    if ((info.st_mode & S_IWOTH) == 0 && !by_group) return {};
+    return refuse(file, fmt::format("others may write it (mode {:04o})", info.st_mode & 07777),
+                  fmt::format("chmod go-w {}", file.string()));
+  }
+
   bool is_trusted_group(const Path& directory, const struct stat& info) const {
     if (has_access_list(directory)) return false;
     return info.st_gid == 0 || is_private_group(info.st_gid, info.st_uid);
@@ -164,6 +177,7 @@ class Walk {
 
   const Path& wanted_;
   const SafeOwners& owners_;
+  const Wanted what_;
   std::deque<std::string> steps_;
   Path at_;
   bool shared_ = false;  // `at_` is sticky, and others make files in it
@@ -183,6 +197,14 @@ SafeOwners SafeOwners::of_process() {
   return owners;
 }
 
-Status check_safe_directory(const Path& path, const SafeOwners& owners) { return Walk(path, owners).run(); }
+Status check_safe_directory(const Path& path, const SafeOwners& owners) {
+  return Walk(path, owners, Wanted::Directory).run();
+}
+
+Status check_safe_file(const Path& path, const SafeOwners& owners) {
+  struct statvfs disk{};
+  if (::statvfs(path.c_str(), &disk) == 0 && (disk.f_flag & ST_RDONLY) != 0) return {};
+  return Walk(path, owners, Wanted::File).run();
+}
 
 }  // namespace mist

@@ -77,6 +77,31 @@ TEST_F(SafeDirectory, IsLookedForBehindLinks) {
   EXPECT_FALSE(check_safe_directory(dir_.path() / "round").ok());
 }
 
+TEST_F(SafeDirectory, AFileIsSafeWhereOnlyThisUserMayWriteIt) {
+  const auto file = [&](const std::string& name, unsigned mode) {
+    const Path path = dir_.path() / name;
+    EXPECT_TRUE(HostFileSystem().write(path, "x", {.mode = mode}).ok());
+    return path;
+  };
+  const auto why_not = [](const Path& path) {
+    const Status safe = check_safe_file(path);
+    return safe ? std::string() : safe.error().because;
+  };
+  EXPECT_EQ(why_not(file("mine", 0644)), "");
+  EXPECT_THAT(why_not(file("open", 0666)), HasSubstr("others may write it (mode 0666)"));
+  EXPECT_EQ(check_safe_file(dir_.path() / "open").error().hint,
+            "chmod go-w " + (dir_.path() / "open").string());
+  make("shared", 0777);
+  EXPECT_THAT(why_not(file("shared/inside", 0600)), HasSubstr("everybody may write"));
+  std::filesystem::create_symlink(dir_.path() / "open", dir_.path() / "link");
+  EXPECT_THAT(why_not(dir_.path() / "link"), HasSubstr("others may write it"));
+  EXPECT_EQ(why_not(dir_.path() / "missing"), "");
+  make("sticky", 01777);
+  EXPECT_EQ(why_not(file("sticky/mine", 0600)), "");
+  EXPECT_THAT(why_not(dir_.path() / "sticky/missing"), HasSubstr("everybody may write"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "sticky/missing"));
+}
+
 TEST_F(SafeDirectory, OfAnotherUserIsNone) {
   const Path mine = make("mine", 0700);
   // Seen by somebody else, this user is the other one, unless it is root, whom everybody has to trust.

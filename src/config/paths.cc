@@ -112,8 +112,20 @@ Result<Paths> Paths::from_environment(const Environment& environment, const Path
   return paths;
 }
 
+namespace {
+
+bool is_named_safe(const Paths& paths, const Path& place) {
+  return std::ranges::any_of(paths.safe, [&](const Path& safe) { return is_below(place, safe); });
+}
+
+}  // namespace
+
+Status check_trusted_file(const Paths& paths, const Path& file) {
+  return is_named_safe(paths, file) ? Status() : check_safe_file(file);
+}
+
 Status check_place(const Paths& paths, const Path& place, std::string_view variable) {
-  if (std::ranges::any_of(paths.safe, [&](const Path& safe) { return is_below(place, safe); })) return {};
+  if (is_named_safe(paths, place)) return {};
   Status safe = check_safe_directory(place);
   return safe.ok() ? std::move(safe) : explain(std::move(safe).error(), variable);
 }

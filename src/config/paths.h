@@ -77,6 +77,10 @@ Status check_places(const Paths& paths);
 /// The same of one more place, which `variable` moves elsewhere ("KPM_HOME").
 Status check_place(const Paths& paths, const Path& place, std::string_view variable);
 
+/// Whether only this user may write a file that says what is trusted (check_safe_file). Files below a
+/// directory of `paths.safe` aren't checked. Errors: as check_safe_file.
+Status check_trusted_file(const Paths& paths, const Path& file);
+
 /// Creates `path` (and what is missing above it) with mode 0700. Errors of FileSystem.
 Status make_private_directory(FileSystem& files, const Path& path);
 

@@ -60,7 +60,11 @@ Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw
 Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::Paths& paths) {
   return trust::Policy::load(
       files, paths.trust_policy(),
-      paths.named_trust_policy ? trust::Presence::Required : trust::Presence::Optional);
+      paths.named_trust_policy ? trust::Presence::Required : trust::Presence::Optional,
+      [&](const Path& file) {
+        return config::check_trusted_file(paths, file)
+            .in("while looking whether only you can change what is trusted");
+      });
 }
 
 Result<const trust::Policy*> OciTrust::policy() {

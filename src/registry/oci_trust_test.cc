@@ -1,6 +1,7 @@
 #include "registry/oci_trust.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <latch>
@@ -668,6 +669,27 @@ TEST_F(OciTrustTest, APolicyThatCannotBeReadLetsNothingThrough) {
   const crypto::Digest manifest = publish("1.0.0", "a");
   write_policy("  rulez: []\n");
   EXPECT_NE(failure(manifest).find("the key spec.rulez is not known"), std::string::npos);
+}
+
+TEST_F(OciTrustTest, APolicyThatOthersMayWriteLetsNothingThrough) {
+  const crypto::Digest manifest = publish("1.0.0", "a");
+  sign(manifest, 1);
+  write_policy("  rules: [{match: 'oci://reg.example/**', keys: [{name: one, file: one.pub}]}]\n");
+  const auto refused_with = [&](const Path& path, unsigned mode) {
+    const auto before = std::filesystem::status(path).permissions();
+    EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+    const std::string refused = failure(manifest);
+    std::filesystem::permissions(path, before);
+    return refused;
+  };
+  for (const Path& each : {paths.trust_policy(), paths.home / "one.pub"})
+    EXPECT_NE(refused_with(each, 0666).find("others may write it"), std::string::npos) << each;
+  paths.named_trust_policy = paths.home / "elsewhere" / "trust.yaml";
+  write_policy("  default: remember\n");
+  EXPECT_NE(refused_with(paths.home / "elsewhere", 0777).find("everybody may write into it"),
+            std::string::npos);
+  paths.safe = {paths.home};
+  EXPECT_EQ(refused_with(paths.home / "elsewhere", 0777), "no error") << "MIST_SAFE_DIRECTORY";
 }
 
 TEST_F(OciTrustTest, IgnoredPackagesCostNothing) {

@@ -475,8 +475,13 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
   return policy;
 }
 
-Result<Policy> Policy::load(const FileSystem& files, const Path& file, Presence presence) {
-  const Result<std::string> text = files.read(file, kMostPolicyBytes);
+Result<Policy> Policy::load(const FileSystem& files, const Path& file, Presence presence,
+                            const std::function<Status(const Path&)>& may_read) {
+  const auto read = [&](const Path& path, std::uint64_t limit) -> Result<std::string> {
+    if (may_read) MIST_TRY_VOID(may_read(path));
+    return files.read(path, limit);
+  };
+  const Result<std::string> text = read(file, kMostPolicyBytes);
   if (!text) {
     if (text.error().kind != ErrorKind::NotFound) return text.error();
     // A policy whose disk is away is no policy that was never written.
@@ -492,7 +497,7 @@ Result<Policy> Policy::load(const FileSystem& files, const Path& file, Presence 
   }
   // An absolute path stays as it is.
   MIST_TRY(Policy policy, parse(*text, file.string(), [&](const Path& named) {
-             return files.read(file.parent_path() / named, kMaxKeyringBytes);
+             return read(file.parent_path() / named, kMaxKeyringBytes);
            }));
   if (!policy.signing_config_.empty()) policy.signing_config_ = file.parent_path() / policy.signing_config_;
   return policy;

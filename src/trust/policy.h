@@ -90,8 +90,10 @@ class Policy {
                               const std::function<Result<std::string>(const Path&)>& read);
   /// No file: the default, unless it is required. Errors: as parse, and of FileSystem::read; Invalid for a
   /// link that leads nowhere, and for no file where it is required.
+  /// `may_read` is asked for the policy and for each file that it names, and its errors are given back.
   static Result<Policy> load(const FileSystem& files, const Path& file,
-                             Presence presence = Presence::Optional);
+                             Presence presence = Presence::Optional,
+                             const std::function<Status(const Path&)>& may_read = {});
 
   /// The first rule that matches, else the default.
   const Rule& rule_for(std::string_view package) const;
