@@ -73,9 +73,18 @@ Status KnownPackages::record(const std::string& registry, const std::optional<Pi
       return changed_bytes(registry, pin.reference, theirs->digest, pin.digest);
     if (theirs) return {};
   }
-  events_.warn(fmt::format("which bytes {} has is not recorded: {}", pin.reference,
-                           escape_controls(added.error().to_line())));
+  warn_unrecorded(pin, added.error());
   return {};
+}
+
+void KnownPackages::warn_unrecorded(const Pin& pin, const Error& failure) const {
+  events_.warn(fmt::format("which bytes {} has is not recorded: {}", pin.reference,
+                           escape_controls(failure.to_line())));
+}
+
+void KnownPackages::confirm(const std::string& registry, const Pin& pin) const {
+  if (const Status replaced = pins_.replace(registry, pin); !replaced)
+    warn_unrecorded(pin, replaced.error());
 }
 
 void KnownPackages::keep(const crypto::Digest& digest, const PackageContent& content) const {

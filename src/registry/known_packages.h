@@ -68,6 +68,8 @@ class KnownPackages {
   /// Pins what was read; `known` is the pin that was there before. A pin that can't be written is warned of.
   /// Errors: Conflict (it was other bytes before, or another process read others), of PinStore.
   Status record(const std::string& registry, const std::optional<Pin>& known, Pin pin) const;
+  /// Replaces a pin that only a mirror vouched for. One that can't be written is warned of.
+  void confirm(const std::string& registry, const Pin& pin) const;
   /// Puts it into the cache, which stays in its bounds.
   void keep(const crypto::Digest& digest, const PackageContent& content) const;
   /// After something was added to the caches of packages and snapshots; `used` stays whatever its size.
@@ -87,6 +89,8 @@ class KnownPackages {
   Status forget(const std::string& name) const;
 
  private:
+  void warn_unrecorded(const Pin& pin, const Error& failure) const;
+
   FileSystem& files_;
   EventSink& events_;
   Path snapshots_;

@@ -125,21 +125,41 @@ Result<Examined> OciFetcher::examine(const oci::Reference& reference, const cryp
   return examined;
 }
 
+Result<bool> OciFetcher::is_vouched_for(OciSource& client, const oci::Reference& tagged,
+                                        const RawManifest& raw, const Examined& examined) const {
+  // Of a registry that is away there are no bytes.
+  if (raw.mirror.empty()) return !raw.bytes.empty();
+  if (examined.proofs || client.behind(tagged.repository) == nullptr) return true;
+  return trust_.was_examined({tagged.repository.identity(), raw.digest});
+}
+
 // Bytes that the pin refuses leave nothing behind: their signers would be the package's from then on.
-Status OciFetcher::settle_version(const oci::Reference& tagged, const crypto::Digest& manifest,
-                                  const Examined& examined, const Fetched& fetched,
-                                  ChangedVersions changed) const {
+Status OciFetcher::settle_version(OciSource& client, const oci::Reference& tagged, const RawManifest& raw,
+                                  const Judged& judged, ChangedVersions changed) const {
+  const Fetched& fetched = judged.package;
   const std::string registry(kOciName);
   const std::string key = tag_key(tagged);
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, key));
   Pin now{.reference = key,
           .digest = fetched.digest,
           .is_tree = std::holds_alternative<PackageTree>(fetched.content),
-          .object = manifest.str(),
+          .object = raw.digest.str(),
           .origin = fetched.origin};
+  MIST_TRY(const bool is_vouched, is_vouched_for(client, tagged, raw, judged.examined));
+  if (!is_vouched) now.mirror = raw.mirror;
   const bool moved = pin && pin->digest != now.digest;
-  if (moved && changed == ChangedVersions::Refuse) return known_.record(registry, pin, std::move(now));
-  MIST_TRY_VOID(trust_.keep(tagged.repository, manifest, examined));
+  const bool confirms = is_vouched && pin && !pin->mirror.empty();
+  if (moved && !confirms && changed == ChangedVersions::Refuse)
+    return known_.record(registry, pin, std::move(now));
+  MIST_TRY_VOID(trust_.keep(tagged.repository, raw.digest, judged.examined));
+  if (confirms) {
+    if (moved)
+      events_.warn(fmt::format("{} was used here before with other bytes, which {} gave out: {}; don't trust "
+                               "that mirror",
+                               key, escape_controls(pin->mirror), pin->digest.str()));
+    known_.confirm(registry, now);
+    return {};
+  }
   if (moved && changed == ChangedVersions::Once) return {};
   return moved ? known_.pins().replace(registry, now) : known_.record(registry, pin, std::move(now));
 }
@@ -149,7 +169,8 @@ Status OciFetcher::check_bytes(const oci::Reference& tagged, const RawManifest& 
   if (!oci::is_fixed_version(tagged.tag)) return {};
   const std::string registry(kOciName);
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, tag_key(tagged)));
-  if (!pin || pin->object == raw.digest.str()) return {};
+  const bool gives_way = pin && !pin->mirror.empty() && raw.mirror.empty();
+  if (!pin || gives_way || pin->object == raw.digest.str()) return {};
   // The same bytes may have another manifest.
   MIST_TRY(OciSource* const client, oci_.source());
   MIST_TRY(const PackageContent content, read_oci_package(*client, tagged, raw, context));
@@ -163,7 +184,7 @@ Status OciFetcher::accept_bytes(OciSource& source, const oci::Reference& tagged,
   if (!oci::is_fixed_version(tagged.tag)) return {};
   const std::string registry(kOciName);
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, tag_key(tagged)));
-  if (!pin || pin->object == raw.digest.str()) return {};
+  if (!pin || (pin->object == raw.digest.str() && pin->mirror.empty())) return {};
   MIST_TRY(const PackageContent content, read_oci_package(source, tagged, raw, context));
   return known_.pins().replace(registry,
                                {.reference = tag_key(tagged),
@@ -195,7 +216,7 @@ Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context
     if (!keeps) return std::move(judged.package);
     // A version keeps its bytes; other tags may move.
     if (!reference.digest && oci::is_fixed_version(tagged.tag))
-      MIST_TRY_VOID(settle_version(tagged, raw.digest, judged.examined, judged.package, changed));
+      MIST_TRY_VOID(settle_version(*client, tagged, raw, judged, changed));
     else
       MIST_TRY_VOID(trust_.keep(tagged.repository, raw.digest, judged.examined));
     return std::move(judged.package);

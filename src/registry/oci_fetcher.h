@@ -36,12 +36,22 @@ class OciFetcher {
   Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context) const;
 
  private:
+  // The package of a manifest that may be used, and what is known of its signers.
+  struct Judged {
+    Fetched package;
+    Examined examined;
+  };
   // Succeeds if the manifest may be used, under the tag if there is one. Nothing is remembered yet.
   Result<Examined> examine(const oci::Reference& reference, const crypto::Digest& manifest,
                            NewSigners signers, const Context& context) const;
-  // Remembers the signers of a version, and pins its bytes. Errors: Conflict (they aren't those of its pin).
-  Status settle_version(const oci::Reference& tagged, const crypto::Digest& manifest,
-                        const Examined& examined, const Fetched& fetched, ChangedVersions changed) const;
+  // Whether more than a mirror's word says that these are the version's bytes: the registry itself, a
+  // signature, or a configuration that allows nothing but mirrors.
+  Result<bool> is_vouched_for(OciSource& client, const oci::Reference& tagged, const RawManifest& raw,
+                              const Examined& examined) const;
+  // Remembers the signers of a version, and pins its bytes. A pin that only a mirror vouched for gives way to
+  // bytes that more than that vouches for. Errors: Conflict (they aren't those of its pin).
+  Status settle_version(OciSource& client, const oci::Reference& tagged, const RawManifest& raw,
+                        const Judged& judged, ChangedVersions changed) const;
   // Of what is signed, or has to be, the version that the manifest says counts, too.
   Status check_version(const oci::Reference& tagged, const RawManifest& raw, TagChosen chosen,
                        const Examined& examined) const;
@@ -49,11 +59,6 @@ class OciFetcher {
                                                 const crypto::Digest& manifest) const;
   Result<RawManifest> read_manifest(OciSource& client, const oci::Reference& reference,
                                     const Context& context) const;
-  // The package of a manifest that may be used, and what is known of its signers.
-  struct Judged {
-    Fetched package;
-    Examined examined;
-  };
   Result<Judged> read_judged(OciSource& client, const oci::Reference& tagged, const RawManifest& raw,
                              std::optional<TagChosen> chosen, const Context& context) const;
   // Pins what was read.

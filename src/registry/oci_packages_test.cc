@@ -421,6 +421,76 @@ TEST_F(OciRegistries, AVersionThatMovedIsAcceptedOnceSomebodySaysSo) {
   EXPECT_NE(failure(":1.4.0"), "no error") << "these are not the version's bytes any more";
 }
 
+// mirror.example is asked before reg.example, and may give out other bytes.
+class OciRegistriesWithAMirror : public OciRegistries {
+ protected:
+  OciRegistriesWithAMirror() {
+    web.otherwise([this](const http::Request& request, const Context& context) -> Result<http::Response> {
+      const bool to_mirror = request.url.starts_with("https://mirror.example/");
+      return (to_mirror ? mirror : remote).web.send(request, context);
+    });
+  }
+  // Through the mirror, or from the registry itself.
+  std::string fetched(bool mirrored, bool only = false) {
+    const std::string mirrors =
+        mirrored ? fmt::format("\n  - {{prefix: reg.example, places: ['oci://mirror.example/copies'], only: {}}}",
+                               only)
+                 : " []";
+    EXPECT_TRUE(files
+                    .write(paths.config_file,
+                           "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  mirrors:" +
+                               mirrors + "\n")
+                    .ok());
+    Registries::Dependencies all = registries_on(web);
+    all.signers = signers;
+    Registries registries(std::move(all));
+    const auto package =
+        registries.fetch(*PackageRef::parse(fmt::format("{}:1.4.0", kShopReference)), Context());
+    return package ? package->digest.str() : package.error().to_line();
+  }
+  static std::string digest(const std::string& more) { return crypto::sha256(kCode + more).str(); }
+  MemoryRegistry mirror;
+  mist::testing::FakeTransport web;
+};
+
+TEST_F(OciRegistriesWithAMirror, BytesThatOnlyItVouchedForGiveWayToTheRegistrys) {
+  mirror.publish("1.4.0", module("lie"));
+  remote.publish("1.4.0", module("truth"));
+  EXPECT_EQ(fetched(true), digest("lie")) << "it was copied: nobody asked for signatures";
+  mirror.publish("1.4.0", module("another lie"));
+  EXPECT_NE(fetched(true).find("isn't what it was when it was first used here"), std::string::npos);
+  EXPECT_EQ(fetched(false), digest("truth"));
+  ASSERT_EQ(events.messages.size(), 1u);
+  EXPECT_NE(events.messages.front().find("don't trust that mirror"), std::string::npos);
+  mirror.publish("1.4.0", module("lie"));
+  EXPECT_NE(fetched(true).find("isn't what it was"), std::string::npos) << "the registry's word is kept";
+  remote.publish("1.4.0", module("moved"));
+  EXPECT_NE(fetched(false).find("isn't what it was"), std::string::npos);
+}
+
+TEST_F(OciRegistriesWithAMirror, BytesThatMoreThanItsWordVouchedForStay) {
+  // The configuration trusts it alone.
+  mirror.publish("1.4.0", module("a"));
+  EXPECT_EQ(fetched(true, true), digest("a"));
+  remote.publish("1.4.0", module("b"));
+  EXPECT_NE(fetched(false).find("isn't what it was"), std::string::npos);
+  // The registry said at the first use that it has them.
+  paths.state = paths.home / "another-machine";
+  remember_signers();
+  remote.publish("1.4.0", module("a"));
+  EXPECT_EQ(fetched(true), digest("a"));
+  remote.publish("1.4.0", module("b"));
+  EXPECT_NE(fetched(false).find("isn't what it was"), std::string::npos);
+  // It confirmed later what the mirror gave out.
+  paths.state = paths.home / "third-machine";
+  signers = NewSigners::Leave;
+  EXPECT_EQ(fetched(true), digest("a"));
+  remote.publish("1.4.0", module("a"));
+  EXPECT_EQ(fetched(false), digest("a"));
+  remote.publish("1.4.0", module("b"));
+  EXPECT_NE(fetched(false).find("isn't what it was"), std::string::npos);
+}
+
 TEST_F(OciRegistries, AVersionIsHeldAgainstItsBytesWithoutKeepingAny) {
   oci::Reference tagged = *oci::Reference::parse(fmt::format("{}:1.4.0", kShopReference));
   const auto held = [&] {

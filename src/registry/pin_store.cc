@@ -13,13 +13,15 @@ constexpr std::string_view kEnding = ".json";
 constexpr std::uint64_t kMaxPin = 64 << 10;
 
 Value document_of(const Pin& pin) {
-  return Value::object({{"apiVersion", "mistletoe.dev/v1alpha1"},
-                        {"kind", "RegistryPin"},
-                        {"reference", pin.reference},
-                        {"digest", pin.digest.str()},
-                        {"tree", pin.is_tree},
-                        {"object", pin.object},
-                        {"origin", pin.origin}});
+  Value document = Value::object({{"apiVersion", "mistletoe.dev/v1alpha1"},
+                                  {"kind", "RegistryPin"},
+                                  {"reference", pin.reference},
+                                  {"digest", pin.digest.str()},
+                                  {"tree", pin.is_tree},
+                                  {"object", pin.object},
+                                  {"origin", pin.origin}});
+  if (!pin.mirror.empty()) document.set("mirror", pin.mirror);
+  return document;
 }
 
 std::string sealed(const Pin& pin) {
@@ -49,7 +51,8 @@ Result<Pin> unsealed(const Path& path, std::string_view text) {
           .digest = *digest,
           .is_tree = tree->as_bool(),
           .object = std::string(document->string_at("object")),
-          .origin = std::string(document->string_at("origin"))};
+          .origin = std::string(document->string_at("origin")),
+          .mirror = std::string(document->string_at("mirror"))};
   if (sealed(pin) != text) return altered(path, "its seal doesn't fit");
   return pin;
 }

@@ -5,7 +5,7 @@
 //
 //   <directory>/<registry>/<sha256 of the reference>.json
 //   {"apiVersion":"mistletoe.dev/v1alpha1","kind":"RegistryPin","reference":…,"digest":…,"tree":…,
-//    "object":…,"origin":…,"seal":<sha256 of the text before>}
+//    "object":…,"origin":…,"mirror":… (if there is one),"seal":<sha256 of the text before>}
 
 #include <optional>
 #include <string>
@@ -23,6 +23,7 @@ struct Pin {
   bool is_tree = false;
   std::string object;  ///< Located::object when it was read; empty in a directory registry
   std::string origin;  ///< Fetched::origin
+  std::string mirror = {};  ///< whose word alone these bytes are (RawManifest::mirror); empty: not a mirror's
   friend bool operator==(const Pin&, const Pin&) = default;
 };
 
