@@ -19,7 +19,7 @@ std::string tag_key(const oci::Reference& reference) {
   return fmt::format("{}:{}", reference.repository.str(), reference.tag);
 }
 
-std::string origin_of(const oci::Reference& reference, const crypto::Digest& manifest) {
+std::string manifest_origin(const oci::Reference& reference, const crypto::Digest& manifest) {
   return fmt::format("{}, manifest {}", reference.str(), manifest.str());
 }
 
@@ -91,7 +91,7 @@ Result<Fetched> OciFetcher::keep_manifest(const oci::Reference& reference, const
                                           PackageContent content) const {
   const std::string key = manifest_key(reference.repository, manifest);
   const crypto::Digest digest = digest_of(content);
-  const std::string origin = origin_of(reference, manifest);
+  const std::string origin = manifest_origin(reference, manifest);
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(std::string(kOciName), key));
   MIST_TRY_VOID(known_.record(std::string(kOciName), pin,
                               {.reference = key,
@@ -191,7 +191,7 @@ Status OciFetcher::accept_bytes(OciSource& source, const oci::Reference& tagged,
                                 .digest = digest_of(content),
                                 .is_tree = std::holds_alternative<PackageTree>(content),
                                 .object = raw.digest.str(),
-                                .origin = origin_of(tagged, raw.digest)});
+                                .origin = manifest_origin(tagged, raw.digest)});
 }
 
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,
