@@ -23,9 +23,9 @@ struct SafeOwners {
 /// it. Errors: Forbidden (which directory, why), and those of FileSystem.
 Status check_safe_directory(const Path& path, const SafeOwners& owners = SafeOwners::of_process());
 
-/// The same of a file: also of its own owner and mode, and of those of what a link leads to. A file that isn't
-/// there is as safe as its directory. Succeeds for what is no regular file, and on a disk that is mounted
-/// read-only, such as a ConfigMap's volume, whose modes say nothing. Same errors.
+/// The same of a file: also of its own owner and mode, and of those of what a link leads to. A file that
+/// isn't there is as safe as its directory. Succeeds for what is no regular file, and on a disk that is
+/// mounted read-only, such as a ConfigMap's volume, whose modes say nothing. Same errors.
 Status check_safe_file(const Path& path, const SafeOwners& owners = SafeOwners::of_process());
 
 }  // namespace mist

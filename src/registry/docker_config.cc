@@ -232,7 +232,7 @@ Status change_file(FileSystem& files, const Path& file, const Context& context,
                        {.mode = 0600});
   };
   Status done = changed();
-  // Whoever waits for it locks the next one.
+  // Processes that wait for it lock the next one.
   const Status removed = files.remove(lock_path);
   return done ? removed : std::move(done);
 }

@@ -122,7 +122,8 @@ TEST_F(DockerConfigTest, TheCredentialsThatAFailedHelperPrintsAreNotShown) {
     helper.out = printed;
     const std::string failure = find("reg.example");
     EXPECT_EQ(failure.find("hunter2"), std::string::npos) << failure;
-    EXPECT_NE(failure.find("docker-credential-pass get failed with exit code 1"), std::string::npos) << failure;
+    EXPECT_NE(failure.find("docker-credential-pass get failed with exit code 1"), std::string::npos)
+        << failure;
     EXPECT_NE(failure.find("is not shown"), std::string::npos) << failure;
   }
   helper.out = "The name org.freedesktop.secrets was not provided by any .service files\n";

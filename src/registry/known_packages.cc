@@ -19,7 +19,8 @@ Error changed_bytes(const std::string& registry, const std::string& reference, c
     return std::move(failure).with_hint("a commit never changes: don't trust this server");
   if (registry == kOciName)
     return std::move(failure).with_hint(fmt::format(
-        "published versions don't change: ask the package's owner; to trust the new bytes from now on: mistctl "
+        "published versions don't change: ask the package's owner; to trust the new bytes from now on: "
+        "mistctl "
         "verify {} --accept-changed, with --key FILE if they are signed; to use them once, name their "
         "manifest: oci://…@sha256:…",
         reference));
@@ -83,8 +84,7 @@ void KnownPackages::warn_unrecorded(const Pin& pin, const Error& failure) const 
 }
 
 void KnownPackages::confirm(const std::string& registry, const Pin& pin) const {
-  if (const Status replaced = pins_.replace(registry, pin); !replaced)
-    warn_unrecorded(pin, replaced.error());
+  if (const Status replaced = pins_.replace(registry, pin); !replaced) warn_unrecorded(pin, replaced.error());
 }
 
 void KnownPackages::keep(const crypto::Digest& digest, const PackageContent& content) const {

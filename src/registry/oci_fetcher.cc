@@ -154,9 +154,10 @@ Status OciFetcher::settle_version(OciSource& client, const oci::Reference& tagge
   MIST_TRY_VOID(trust_.keep(tagged.repository, raw.digest, judged.examined));
   if (confirms) {
     if (moved)
-      events_.warn(fmt::format("{} was used here before with other bytes, which {} gave out: {}; don't trust "
-                               "that mirror",
-                               key, escape_controls(pin->mirror), pin->digest.str()));
+      events_.warn(
+          fmt::format("{} was used here before with other bytes, which {} gave out: {}; don't trust "
+                      "that mirror",
+                      key, escape_controls(pin->mirror), pin->digest.str()));
     known_.confirm(registry, now);
     return {};
   }
@@ -186,12 +187,11 @@ Status OciFetcher::accept_bytes(OciSource& source, const oci::Reference& tagged,
   MIST_TRY(const std::optional<Pin> pin, known_.pins().find(registry, tag_key(tagged)));
   if (!pin || (pin->object == raw.digest.str() && pin->mirror.empty())) return {};
   MIST_TRY(const PackageContent content, read_oci_package(source, tagged, raw, context));
-  return known_.pins().replace(registry,
-                               {.reference = tag_key(tagged),
-                                .digest = digest_of(content),
-                                .is_tree = std::holds_alternative<PackageTree>(content),
-                                .object = raw.digest.str(),
-                                .origin = manifest_origin(tagged, raw.digest)});
+  return known_.pins().replace(registry, {.reference = tag_key(tagged),
+                                          .digest = digest_of(content),
+                                          .is_tree = std::holds_alternative<PackageTree>(content),
+                                          .object = raw.digest.str(),
+                                          .origin = manifest_origin(tagged, raw.digest)});
 }
 
 Result<Fetched> OciFetcher::fetch(const oci::Reference& reference, const Context& context,

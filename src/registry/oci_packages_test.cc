@@ -433,9 +433,10 @@ class OciRegistriesWithAMirror : public OciRegistries {
   // Through the mirror, or from the registry itself.
   std::string fetched(bool mirrored, bool only = false) {
     const std::string mirrors =
-        mirrored ? fmt::format("\n  - {{prefix: reg.example, places: ['oci://mirror.example/copies'], only: {}}}",
-                               only)
-                 : " []";
+        mirrored
+            ? fmt::format("\n  - {{prefix: reg.example, places: ['oci://mirror.example/copies'], only: {}}}",
+                          only)
+            : " []";
     EXPECT_TRUE(files
                     .write(paths.config_file,
                            "apiVersion: mistletoe.dev/v1alpha1\nkind: MistletoeConfig\nspec:\n  mirrors:" +

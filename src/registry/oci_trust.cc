@@ -58,13 +58,12 @@ Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw
 }
 
 Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::Paths& paths) {
-  return trust::Policy::load(
-      files, paths.trust_policy(),
-      paths.named_trust_policy ? trust::Presence::Required : trust::Presence::Optional,
-      [&](const Path& file) {
-        return config::check_trusted_file(paths, file)
-            .in("while looking whether only you can change what is trusted");
-      });
+  return trust::Policy::load(files, paths.trust_policy(),
+                             paths.named_trust_policy ? trust::Presence::Required : trust::Presence::Optional,
+                             [&](const Path& file) {
+                               return config::check_trusted_file(paths, file)
+                                   .in("while looking whether only you can change what is trusted");
+                             });
 }
 
 Result<const trust::Policy*> OciTrust::policy() {
@@ -182,16 +181,17 @@ Result<std::shared_ptr<const trust::Keyring>> OciTrust::known_keyring(const std:
                                                                .fingerprints = std::move(keys)});
 }
 
-// What is remembered after this version, by what is remembered now; nothing: the same as now.
+// The signers that are remembered after this version, by those that are now; nothing: they stay the same.
 Result<std::optional<std::set<std::string>>> OciTrust::signers_after(
-    const trust::Subject& subject, const std::string& package, const std::vector<trust::Proof>& proofs) const {
+    const trust::Subject& subject, const std::string& package,
+    const std::vector<trust::Proof>& proofs) const {
   MIST_TRY(const std::set<std::string> before, memory_.keys_of(package));
   MIST_TRY(const trust::Candidates candidates, memory_.candidates_of(package));
   MIST_TRY(std::set<std::string> after, trust::judge_remembered(before, subject, proofs, candidates));
   return after == before ? std::nullopt : std::optional(std::move(after));
 }
 
-// `written`: of a package that was judged. What can't be remembered of it is asked again the next time.
+// `written`: of a package that was judged. The next use asks again for signers that can't be remembered.
 Status OciTrust::unless_read_only(const std::string& package, Status written) {
   if (written || written.error().detail<trust::ReadOnlyMemory>() == nullptr) return written;
   {

@@ -12,7 +12,7 @@
 // Only if the registry can't be asked, or the configuration says that it never is, the mirror's word counts.
 //
 // A home that can't be written keeps nobody from using a package: it is judged by what is remembered, and a
-// warning says that nothing new is. Whoever accepts a signer (accept, remember_signers) gets an error.
+// warning says that nothing new is. To accept a signer (accept, remember_signers) is an error there.
 //
 // The record of a release knows signers too (RecordedSigners). Packages for that release are held to them
 // beside those that this machine learned by using packages, and they are not remembered here: others may
@@ -182,8 +182,7 @@ class OciTrust {
   };
   Result<Memorable> memorable(const std::string& package, const Verdict& verdict);
   Status remember(const trust::Subject& subject, const std::string& package, const Memorable& what) const;
-  Status remember_unknown(const trust::Subject& subject, const std::string& package,
-                          const Memorable& what);
+  Status remember_unknown(const trust::Subject& subject, const std::string& package, const Memorable& what);
   Result<std::optional<std::set<std::string>>> signers_after(const trust::Subject& subject,
                                                              const std::string& package,
                                                              const std::vector<trust::Proof>& proofs) const;

@@ -336,7 +336,8 @@ TEST_F(OciTrustTest, WhatWasSignedStaysSignedByTheSameKey) {
 }
 
 TEST_F(OciTrustTest, AVersionThatOneOfTheSignersSignedForgetsNoneOfThem) {
-  const crypto::Digest old = publish("1.0.0", "a"), both = publish("1.1.0", "b"), next = publish("1.2.0", "c");
+  const crypto::Digest old = publish("1.0.0", "a"), both = publish("1.1.0", "b"),
+                       next = publish("1.2.0", "c");
   sign(old, 1);
   sign(both, 1);
   sign(both, 2);
@@ -559,8 +560,8 @@ TEST_F(OciTrustTest, AVersionThatThisMachineRefusesIsToldFromOneThatIsSigned) {
   EXPECT_TRUE(here(first));
   EXPECT_EQ(here(second).error().to_line(), failure(second));
   write_policy("  default: ignore\n");
-  EXPECT_TRUE(OciTrust(files, paths, clock, events)
-                  .judge_here({shop.identity(), second}, shop.identity(), {}))
+  EXPECT_TRUE(
+      OciTrust(files, paths, clock, events).judge_here({shop.identity(), second}, shop.identity(), {}))
       << "the policy remembers nobody";
 }
 
@@ -939,7 +940,7 @@ TEST_F(OciTrustTest, AReadOnlyHomeRemembersNothingAndForgetsNothing) {
     ASSERT_TRUE(verdict.ok());
     EXPECT_EQ(trust.accept(shop, first, *verdict).error().kind, ErrorKind::Forbidden);
   }
-  // What was remembered before counts.
+  // Signers that were remembered before count.
   ASSERT_EQ(failure(first), "no error");
   OciTrust trust(disk, paths, clock, events);
   for (const crypto::Digest& each : {unsigned_one, second})

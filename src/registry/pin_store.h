@@ -21,8 +21,8 @@ struct Pin {
   std::string reference;  ///< PackageRef::display without digest
   crypto::Digest digest;
   bool is_tree = false;
-  std::string object;  ///< Located::object when it was read; empty in a directory registry
-  std::string origin;  ///< Fetched::origin
+  std::string object;       ///< Located::object when it was read; empty in a directory registry
+  std::string origin;       ///< Fetched::origin
   std::string mirror = {};  ///< whose word alone these bytes are (RawManifest::mirror); empty: not a mirror's
   friend bool operator==(const Pin&, const Pin&) = default;
 };

@@ -109,8 +109,8 @@ class Registries {
   /// Succeeds unless `raw`, the manifest that the tag of `tagged` has now, is of a version that had other
   /// bytes when it was first used here. Keeps nothing. Errors: Conflict, as fetch.
   Status check_bytes(const oci::Reference& tagged, const RawManifest& raw, const Context& context);
-  /// From now on the version has the bytes of `raw`, the manifest that the tag of `tagged` has in `source`. Of
-  /// a version that was never used here nothing is kept. Errors: as fetch.
+  /// From now on the version has the bytes of `raw`, the manifest that the tag of `tagged` has in `source`.
+  /// Of a version that was never used here nothing is kept. Errors: as fetch.
   Status accept_bytes(OciSource& source, const oci::Reference& tagged, const RawManifest& raw,
                       const Context& context);
   /// Helm's provenance file of a packed chart that was fetched, whoever signed it: nobody holds the chart

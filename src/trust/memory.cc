@@ -16,7 +16,7 @@ constexpr std::string_view kPackageKind = "RememberedSigners";
 constexpr std::string_view kManifestKind = "ProvedSignatures";
 constexpr std::string_view kProvenanceKind = "KeptProvenance";
 constexpr std::uint64_t kMostRecord = std::uint64_t{8} << 20;  // a provenance file, escaped as JSON
-constexpr auto kLockPatience = std::chrono::seconds(30);  // it is held while one small file is written
+constexpr auto kLockPatience = std::chrono::seconds(30);       // it is held while one small file is written
 
 std::string sealed(Value document) {
   document.set("seal", crypto::sha256(encoding::to_json(document)).str());

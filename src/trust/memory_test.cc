@@ -34,7 +34,8 @@ TEST_F(TrustMemory, KnowsPackagesByTheirKeys) {
 TEST_F(TrustMemory, KnowsOfWhichKeysOneMadeASignature) {
   EXPECT_TRUE(memory.candidates_of(package)->empty());
   const Candidates candidates{{"sha256:a", "sha256:b"}, {"sha256:c", "sha256:not-remembered"}};
-  ASSERT_TRUE(memory.remember(package, {"sha256:a", "sha256:b", "sha256:c"}, LearnedBy::Use, candidates).ok());
+  ASSERT_TRUE(
+      memory.remember(package, {"sha256:a", "sha256:b", "sha256:c"}, LearnedBy::Use, candidates).ok());
   EXPECT_EQ(*memory.candidates_of(package), (Candidates{{"sha256:a", "sha256:b"}}));
   ASSERT_TRUE(memory.remember(package, {"sha256:a"}, LearnedBy::Use, candidates).ok());
   EXPECT_TRUE(memory.candidates_of(package)->empty());

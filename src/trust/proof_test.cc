@@ -236,8 +236,7 @@ TEST(RememberedKeys, OneThatOthersAddIsNotLearned) {
 }
 
 TEST(RememberedKeys, ASecondVersionTellsWhichOfTwoKeysItIs) {
-  const std::vector<Proof> proofs =
-      examine(std::array{claim_by(p256(1), Beside::Nothing)}, kSubject, {});
+  const std::vector<Proof> proofs = examine(std::array{claim_by(p256(1), Beside::Nothing)}, kSubject, {});
   const auto first = judge_remembered({}, kSubject, proofs);
   ASSERT_EQ(first->size(), 2u);
   const crypto::Digest manifest = crypto::sha256("the next one");
@@ -255,8 +254,7 @@ TEST(RememberedKeys, ASecondVersionTellsWhichOfTwoKeysItIs) {
 
 TEST(RememberedKeys, AVersionWithoutOneOfThemForgetsNobody) {
   const std::set<std::string> both{name_of(p256(1)), name_of(p256(2))};
-  const std::vector<Proof> first =
-      examine(std::array{claim_by(p256(1)), claim_by(p256(2))}, kSubject, {});
+  const std::vector<Proof> first = examine(std::array{claim_by(p256(1)), claim_by(p256(2))}, kSubject, {});
   EXPECT_TRUE(candidates_in(first).empty());
   EXPECT_EQ(*judge_remembered(both, kSubject, examine(std::array{claim_by(p256(1))}, kSubject, {}),
                               candidates_in(first)),

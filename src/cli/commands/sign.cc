@@ -343,8 +343,8 @@ Status accept_signers(registry::OciTrust& trust, const oci::Reference& exact,
 
 // Whether the manifest may have its tag.
 struct TagChecks {
-  Status version = {};  // once it is signed
-  Status bytes = {};    // unless changes are accepted
+  Status version = {};                                             // once it is signed
+  Status bytes = {};                                               // unless changes are accepted
   std::function<Status()> held_bytes = [] { return Status(); };    // as `bytes`, also if changes are accepted
   std::function<Status()> accept_bytes = [] { return Status(); };  // makes them those of the version
 };
