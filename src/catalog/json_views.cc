@@ -36,6 +36,7 @@ Value brief_value(const VersionBrief& version) {
                         {"commit", Value(version.commit)},
                         {"digest", text_or_null(version.digest)},
                         {"state", Value(to_string(version.state))},
+                        {"newTest", version.new_test ? Value(to_string(*version.new_test)) : Value()},
                         {"yanked", version.yanked ? Value(*version.yanked) : Value()},
                         {"hidden", Value()},
                         {"created", Value(format_time(version.created))}});

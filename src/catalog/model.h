@@ -100,8 +100,10 @@ struct VersionBrief {
   std::string version = {};
   std::string tag = {};
   std::string commit = {};
-  std::string digest = {};  ///< "sha256:…" of its bytes; empty: they couldn't be read
-  VersionState state = VersionState::Queued;
+  std::string digest = {};                    ///< "sha256:…" of its bytes; empty: they couldn't be read
+  VersionState state = VersionState::Queued;  ///< by the last test that ended
+  /// Of a version that has a result, and is tested once more: Queued or Testing.
+  std::optional<VersionState> new_test = {};
   std::optional<std::string> yanked = {};  ///< why
   std::optional<std::string> hidden = {};  ///< why moderators hid it, or its package
   bool is_package_hidden = false;          ///< `hidden` is of the package
@@ -160,7 +162,7 @@ std::string_view to_string(TestNodes nodes);
 /// Some of them are simulated.
 bool any_simulated(TestNodes nodes);
 
-/// One try of a version by one worker.
+/// One try of a version by one worker. While a version is tested once more, that of the test before.
 struct Run {
   int attempt = 0;
   std::optional<TestNodes> nodes = {};  ///< nullopt: it wasn't installed

@@ -211,14 +211,17 @@ constexpr std::string_view kSchemas = R"({
     "package": {"type": "string"}, "version": {"type": "string"},
     "description": {"type": "string", "description": "After 600 bytes it is cut, and ends with …"},
     "state": {"$ref": "#/components/schemas/State"}, "created": {"type": "string", "format": "date-time"}}},
-  "State": {"type": "string", "enum": ["queued", "testing", "passed", "failed"]},
+  "State": {"type": "string", "enum": ["queued", "testing", "passed", "failed"],
+    "description": "By the last test that ended"},
+  "NewTest": {"type": ["string", "null"], "enum": ["queued", "testing", null],
+    "description": "Of a version that is tested once more: its state and its last run hold until that test ends"},
   "Packages": {"type": "object", "required": ["items", "next"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Listed"}},
     "next": {"type": ["string", "null"]}}},
   "Version": {"type": "object", "required": ["package", "version", "state"], "properties": {
     "package": {"type": "string"}, "version": {"type": "string"}, "tag": {"type": "string"},
     "commit": {"type": "string"}, "digest": {"type": ["string", "null"]},
-    "state": {"$ref": "#/components/schemas/State"}, "yanked": {"type": ["string", "null"]},
+    "state": {"$ref": "#/components/schemas/State"}, "newTest": {"$ref": "#/components/schemas/NewTest"}, "yanked": {"type": ["string", "null"]},
     "hidden": {"type": ["string", "null"], "description": "Why moderators hid it; of a hidden version nothing else is said"},
     "created": {"type": "string", "format": "date-time"}, "format": {"type": ["string", "null"]},
     "description": {"type": "string"}, "home": {"type": ["string", "null"]}, "details": {"type": "string"},
@@ -241,7 +244,7 @@ constexpr std::string_view kSchemas = R"({
     "items": {"type": "array", "items": {"type": "object", "required": ["package", "version", "state"], "properties": {
       "package": {"type": "string"}, "version": {"type": "string"}, "tag": {"type": "string"},
       "commit": {"type": "string"}, "digest": {"type": ["string", "null"]},
-      "state": {"$ref": "#/components/schemas/State"}, "yanked": {"type": ["string", "null"]},
+      "state": {"$ref": "#/components/schemas/State"}, "newTest": {"$ref": "#/components/schemas/NewTest"}, "yanked": {"type": ["string", "null"]},
       "hidden": {"type": ["string", "null"], "description": "Why moderators hid it; of a hidden version nothing else is said"},
       "created": {"type": "string", "format": "date-time"}, "downloads": {"type": "integer"}}}},
     "next": {"type": ["string", "null"]},

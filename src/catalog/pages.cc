@@ -341,8 +341,19 @@ std::string nodes_words(TestNodes nodes) {
   return fmt::format("{}{}", to_string(nodes), any_simulated(nodes) ? ", where Pods don't really run" : "");
 }
 
+// Beside a result that holds until then.
+Markup new_test_words(const Version& shown) {
+  if (!shown.new_test) return {};
+  return markup(
+      "<p class=\"soft\">{} {} The result below is of the test before, and holds until the new one "
+      "ends.</p>\n",
+      state_mark(*shown.new_test),
+      *shown.new_test == VersionState::Testing ? "It is being tested again now."
+                                               : "It is waiting to be tested again.");
+}
+
 Markup run_summary(const Version& shown, const std::optional<Run>& run) {
-  Markup out = markup("<h2 id=\"test\">Test result</h2>\n");
+  Markup out = markup("<h2 id=\"test\">Test result</h2>\n{}", new_test_words(shown));
   if (!run || run->steps.empty()) {
     out += markup(
         "<p>{} {}</p>\n", state_mark(shown.state),
@@ -621,6 +632,7 @@ std::string reference_of(const Version& version, const std::optional<Project>& p
 std::string test_page(const PageFrame& frame, const Version& shown, const std::optional<Run>& run) {
   Markup content = markup("<h1>Test of {0} {1}</h1>\n<p>{2} <a href=\"{3}\">Back to {0} {1}</a></p>\n",
                           shown.package, shown.version, state_mark(shown.state), version_path(shown));
+  content += new_test_words(shown);
   if (!run || run->steps.empty()) {
     content += markup("<p>No step has finished yet.</p>\n");
   } else {

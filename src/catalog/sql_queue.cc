@@ -106,7 +106,7 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
                          {leased->attempt, holder, now() + milliseconds(term), leased->id}));
     MIST_TRY_VOID(db.run("INSERT INTO runs (job, attempt) VALUES (?, ?) ON CONFLICT DO NOTHING",
                          {leased->id, leased->attempt}));
-    MIST_TRY_VOID(db.run("UPDATE versions SET state = 1 WHERE id = ?", {version}));
+    MIST_TRY_VOID(db.run("UPDATE versions SET state = 1 WHERE id = ? AND state = 0", {version}));
     MIST_TRY_VOID(db.run("UPDATE counters SET value = value + 1 WHERE name = 'served'"));
     MIST_TRY_VOID(
         db.run("UPDATE accounts SET served = (SELECT value FROM counters WHERE name = 'served') WHERE id = ?",
@@ -172,8 +172,9 @@ Status SqlStore::give_back(const Job& job, Duration rest) {
     if (rest > Duration::zero()) until = now() + milliseconds(rest);
     MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = attempt - 1, holder = NULL, until = ? WHERE id = ?",
                          {until, job.id}));
-    MIST_TRY_VOID(
-        db.run("UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?)", {job.id}));
+    MIST_TRY_VOID(db.run(
+        "UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?) AND state = 1",
+        {job.id}));
     return {};
   });
 }
@@ -202,10 +203,8 @@ Status SqlStore::test_again(const std::string& package, const std::string& versi
                     {found.version, now()}));
     if (made == 0)
       return error(ErrorKind::Conflict, "{} {} is waiting for its test, or being tested", package, version);
-    MIST_TRY_VOID(db.run("UPDATE versions SET state = 0 WHERE id = ?", {found.version}));
-    MIST_TRY_VOID(note(db, audit));
-    MIST_TRY_VOID(list_again(db, found.project));
-    return index_changed(db);
+    // Its last result holds until there is another one: users install it meanwhile.
+    return note(db, audit);
   });
 }
 
@@ -220,7 +219,7 @@ Result<std::optional<Run>> SqlStore::last_run(const std::string& package, const 
         "coalesce(r.text, '') FROM jobs j "
         "JOIN versions v ON v.id = j.version "
         "JOIN projects p ON p.id = v.project LEFT JOIN runs r ON r.job = j.id AND r.attempt = j.attempt "
-        "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.id DESC LIMIT 1",
+        "WHERE p.name = ? AND v.version = ? AND j.attempt > 0 ORDER BY j.open, j.id DESC LIMIT 1",
         {package, version}, [&](const Row& row) {
           job = row.integer(0);
           run = Run{.attempt = static_cast<int>(row.integer(1)), .nodes = test_nodes_of(row.text(2))};

@@ -222,7 +222,7 @@ Result<std::pair<std::int64_t, std::vector<search::Entry>>> SqlStore::search_ind
     MIST_TRY_VOID(db->query(
         "SELECT l.name, v.version, v.digest, v.facts, coalesce((SELECT r.objects FROM jobs j JOIN runs r "
         "ON r.job = j.id AND r.attempt = j.attempt WHERE j.version = v.id AND j.attempt > 0 "
-        "ORDER BY j.id DESC LIMIT 1), '') FROM listed l JOIN versions v ON v.id = l.version "
+        "ORDER BY j.open, j.id DESC LIMIT 1), '') FROM listed l JOIN versions v ON v.id = l.version "
         "WHERE v.state = 2 AND v.yanked IS NULL AND v.digest <> '' ORDER BY l.name",
         {}, [&](const Row& row) {
           entries.push_back(search_entry(row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)));

@@ -38,7 +38,9 @@ Project project_in(const Row& row) {
 
 constexpr std::string_view kBrief =
     "v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.downloads, "
-    "p.hidden, v.hidden, v.review, v.rejected";
+    "p.hidden, v.hidden, v.review, v.rejected, (SELECT CASE WHEN o.holder IS NULL THEN 0 ELSE 1 END FROM "
+    "jobs o "
+    "WHERE o.version = v.id AND o.open = 1 AND v.state IN (2, 3))";
 constexpr std::string_view kVersionsOf =
     "FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ?";
 
@@ -59,6 +61,7 @@ VersionBrief brief_in(const Row& row) {
                        .created = time_of(row.integer(8)),
                        .downloads = row.integer(9)};
   if (!row.is_null(7)) version.yanked = row.text(7);
+  if (!row.is_null(14)) version.new_test = static_cast<VersionState>(row.integer(14));
   version.is_package_hidden = !row.is_null(10);
   if (version.is_package_hidden || !row.is_null(11))
     version.hidden = row.text(version.is_package_hidden ? 10 : 11);
@@ -67,9 +70,9 @@ VersionBrief brief_in(const Row& row) {
 
 Version version_in(const Row& row) {
   Version version{brief_in(row)};
-  version.readme = row.text(15);
+  version.readme = row.text(16);
   // Our own text; a damaged one shows as a package that says nothing.
-  if (const auto facts = encoding::parse_json(row.text(14)); facts.ok())
+  if (const auto facts = encoding::parse_json(row.text(15)); facts.ok())
     version.facts = PackageFacts::from_value(*facts);
   return version;
 }
@@ -287,7 +290,7 @@ Result<Slice<ReviewedVersion>> SqlStore::reviews(const std::string& owner, const
                   "a.name = ?2) ORDER BY v.id LIMIT ?3",
                   kBrief, kAwaitsModerators),
       {number_in(page.after), owner, page.limit + 1},
-      [&](const Row& row) { slice.items.push_back({.version = brief_in(row), .owner = row.text(14)}); }));
+      [&](const Row& row) { slice.items.push_back({.version = brief_in(row), .owner = row.text(15)}); }));
   cut(slice, page, [](const ReviewedVersion& last) { return std::to_string(last.version.id); });
   return slice;
 }

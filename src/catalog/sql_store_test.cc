@@ -1166,6 +1166,42 @@ TEST_P(StoreTest, AVersionMayBeTestedAgain) {
   EXPECT_THAT(store_->index()->second, IsEmpty());
 }
 
+TEST_P(StoreTest, TheLastResultHoldsUntilAnotherTestEnds) {
+  author("ann");
+  project("etcd");
+  NewVersion made = version("etcd", "1.0.0");
+  made.facts.k3 = "package: etcd";
+  submit(made);
+  const Job first = lease();
+  ASSERT_TRUE(store_->add_step(first, {.name = "lint", .summary = "the first test"}).ok());
+  ASSERT_TRUE(store_->finish(first, true).ok());
+  const auto holds = [&](std::optional<VersionState> new_test) {
+    const auto found = store_->version("etcd", "1.0.0");
+    ASSERT_TRUE(found.ok() && *found);
+    EXPECT_EQ((*found)->state, VersionState::Passed);
+    EXPECT_EQ((*found)->new_test, new_test);
+    EXPECT_EQ(store_->versions("etcd")->at(0).new_test, new_test);
+    EXPECT_EQ(store_->index()->second.size(), 1U);
+    EXPECT_EQ(store_->search_index()->second.size(), 1U);
+    EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->steps.at(0).summary, "the first test");
+  };
+  holds(std::nullopt);
+  ASSERT_TRUE(store_->test_again("etcd", "1.0.0").ok());
+  holds(VersionState::Queued);
+  const Job given_back = lease();
+  ASSERT_TRUE(store_->add_step(given_back, {.name = "lint", .summary = "another test"}).ok());
+  holds(VersionState::Testing);
+  ASSERT_TRUE(store_->give_back(given_back, Duration::zero()).ok());
+  holds(VersionState::Queued);
+  const Job again = lease();
+  ASSERT_TRUE(store_->add_step(again, {.name = "lint", .summary = "the second test"}).ok());
+  ASSERT_TRUE(store_->finish(again, false).ok());
+  EXPECT_EQ(state("etcd", "1.0.0"), VersionState::Failed);
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->new_test, std::nullopt);
+  EXPECT_EQ((*store_->last_run("etcd", "1.0.0"))->steps.at(0).summary, "the second test");
+  EXPECT_THAT(store_->index()->second, IsEmpty());
+}
+
 TEST_P(SqliteStoreTest, ABackupHasAllAndADamagedOneIsRefused) {
   HostFileSystem files;
   FileBlobs blobs(files, places_.blobs());

@@ -48,7 +48,7 @@ Status take_back(Database& db, const OpenTest& test) {
   MIST_TRY(const std::int64_t held, db.run("UPDATE jobs SET holder = NULL, until = NULL WHERE id = ? AND "
                                            "holder IS NOT NULL",
                                            {test.job}));
-  return held == 0 ? Status() : set_state(db, test, VersionState::Queued);
+  return held == 0 ? Status() : set_state(db, test, VersionState::Queued);  // it is a first test
 }
 
 // With a step that says why.

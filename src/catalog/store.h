@@ -254,11 +254,11 @@ class Store {
   virtual Status give_back(const Job& job, Duration rest) = 0;
   /// Whether this attempt of a job is some worker's, also if its lease has ended and nobody has taken it yet.
   virtual Result<bool> is_being_tested(std::int64_t job, int attempt) = 0;
-  /// Tests a version again from the beginning. NotFound; Conflict: it is waiting or being tested, was
-  /// rejected, or can't be read.
+  /// Tests a version again from the beginning. Until that ends, its state and its last run stay. NotFound;
+  /// Conflict: it is waiting or being tested, was rejected, or can't be read.
   virtual Status test_again(const std::string& package, const std::string& version,
                             const Audit& audit = {}) = 0;
-  /// The last try; nullopt: there was none.
+  /// The last try of the last test that ended, or else of the first test; nullopt: there was none.
   virtual Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) = 0;
 
   // The audit log
