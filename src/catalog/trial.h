@@ -71,6 +71,10 @@ struct ClusterFault {};
 /// name, and removes it when it ends. Not of an object that outlived its test: nobody may ever remove it.
 /// Also of what an earlier attempt left, while somebody else removes it.
 struct HeldByAnotherTest {};
+/// The detail of an error in the words of a Pod, which say that more than its own test can't go on. It has
+/// run what strangers wrote, so that may be a lie: the attempt counts, this test rests, and the queue goes
+/// on.
+struct SaidByPod {};
 
 /// Whether every step passed. Errors: those that say nothing of the package (ClusterFault,
 /// HeldByAnotherTest, package::InstallationFault, the context ended, of `report`): the job may be tried

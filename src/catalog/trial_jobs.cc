@@ -26,6 +26,7 @@ using encoding::Value;
 
 constexpr std::string_view kJobManager = "mistletoe-catalog";
 constexpr const char* kSecretVolume = "task";
+constexpr const char* kProgramCheck = "program";
 constexpr std::int64_t kPodUser = 65532;
 // Long enough for somebody to look at the log of a Pod that failed.
 constexpr std::int64_t kSecondsAfterEnd = 3600;
@@ -70,6 +71,26 @@ Value list_of(std::vector<Value> items) {
   return list;
 }
 
+// Of all containers.
+Value restricted() {
+  return Value::object({{"allowPrivilegeEscalation", Value(false)},
+                        {"readOnlyRootFilesystem", Value(true)},
+                        {"capabilities", Value::object({{"drop", list_of({Value("ALL")})}})}});
+}
+
+// Ends before the Pod has anything that a stranger wrote, so its exit code can be believed.
+Value program_check_of(const TrialJobSpec& spec) {
+  return Value::object(
+      {{"name", Value(kProgramCheck)},
+       {"image", Value(spec.image)},
+       {"command", list_of({Value("mistletoe-catalog"), Value(kIsProgramVerb), Value(spec.program)})},
+       {"terminationMessagePolicy", Value("FallbackToLogsOnError")},
+       {"resources",
+        Value::object({{"requests", Value::object({{"cpu", Value("100m")}, {"memory", Value("64Mi")}})},
+                       {"limits", Value::object({{"cpu", Value("1")}, {"memory", Value("256Mi")}})}})},
+       {"securityContext", restricted()}});
+}
+
 Value container_of(const TrialJobSpec& spec) {
   const std::string memory = std::to_string(spec.limits.memory_bytes);
   const std::string files = std::to_string(2 * spec.limits.file_bytes);
@@ -89,10 +110,7 @@ Value container_of(const TrialJobSpec& spec) {
                        {"limits", Value::object({{"cpu", Value(std::to_string(spec.limits.processors))},
                                                  {"memory", Value(memory)},
                                                  {"ephemeral-storage", Value(files)}})}})},
-       {"securityContext",
-        Value::object({{"allowPrivilegeEscalation", Value(false)},
-                       {"readOnlyRootFilesystem", Value(true)},
-                       {"capabilities", Value::object({{"drop", list_of({Value("ALL")})}})}})},
+       {"securityContext", restricted()},
        {"volumeMounts", list_of({mount(kSecretVolume, kTaskSecretDirectory, true),
                                  mount("work", kTaskWorkDirectory, false), mount("tmp", "/tmp", false)})}});
 }
@@ -110,12 +128,27 @@ Value pod_spec_of(const TrialJobSpec& spec) {
                        {"runAsGroup", Value(kPodUser)},
                        {"fsGroup", Value(kPodUser)},
                        {"seccompProfile", Value::object({{"type", Value("RuntimeDefault")}})}})},
+       {"initContainers", list_of({program_check_of(spec)})},
        {"containers", list_of({container_of(spec)})},
        {"volumes", list_of({Value::object({{"name", Value(kSecretVolume)},
                                            {"secret", Value::object({{"secretName", Value(spec.name)},
                                                                      {"defaultMode", Value(0440)}})}}),
                             Value::object({{"name", Value("work")}, {"emptyDir", files}}),
                             Value::object({{"name", Value("tmp")}, {"emptyDir", files}})})}});
+}
+
+// Whether the check of its program found another one; one from before this verb refuses it as wrong usage.
+// Other codes are of the node: it had no memory for it, or was told to end.
+bool has_another_program(const Value& pod) {
+  constexpr int kUsage = 2;
+  const Value* const status = pod.find("status");
+  const Value* const checks = status == nullptr ? nullptr : status->find("initContainerStatuses");
+  if (checks == nullptr || !checks->is_array()) return false;
+  return std::ranges::any_of(checks->as_array(), [](const Value& each) {
+    const Value* const state = each.find("state");
+    const std::int64_t code = state == nullptr ? 0 : state->int_at({"terminated", "exitCode"});
+    return each.string_at("name") == kProgramCheck && (code == kAnotherProgram || code == kUsage);
+  });
 }
 
 // Why it doesn't run, or how it ended, in the words of the cluster.
@@ -301,6 +334,7 @@ Result<TrialJobs::Followed> TrialJobs::start(const Refs& refs, const Job& job, c
   const Value object = trial_job_object({.name = refs.job.name,
                                          .ns = options_.ns,
                                          .image = options_.image,
+                                         .program = options_.version,
                                          .instance = dependencies_.instance,
                                          .job = job.id,
                                          .package = job.package,
@@ -377,6 +411,12 @@ Result<std::optional<Error>> TrialJobs::look(const Refs& refs, const Followed& f
     return std::optional(error(ErrorKind::Retryable, "{} was deleted before the test ended", name));
   const Value* const end = end_of(*live);
   if (end == nullptr) return std::optional<Error>();
+  const auto pods = client_.list(refs.pods, {.ns = options_.ns, .label_selector = refs.selector}, context);
+  if (pods.ok() && std::ranges::any_of(pods->items, has_another_program))
+    return std::optional(error(ErrorKind::Invalid,
+                               "the image {} of the Jobs has another version of this program", options_.image)
+                             .with_hint("start the worker with an image of its own version as --jobs-image")
+                             .with_detail(package::InstallationFault()));
   const std::string words = state_of_pod(refs, context).value_or("");
   return std::optional(
       error(ErrorKind::Retryable, "{} ended before the test did", name)
@@ -400,7 +440,12 @@ Result<bool> TrialJobs::follow(const Refs& refs, const Followed& followed, const
         Status understood = listener.hear(each);
         ++heard;
         if (understood.ok()) continue;
-        if (understood.error().detail<NotATrial>() == nullptr) return std::move(understood).error();
+        if (understood.error().detail<SaidByPod>() != nullptr)
+          MIST_TRY_VOID(tasks_.remove(job.id, followed.token));
+        if (understood.error().detail<NotATrial>() == nullptr) {
+          if (understood.error().detail<SaidByPod>() != nullptr) remove_job(refs, followed.uid, context);
+          return std::move(understood).error();
+        }
         remove_job(refs, followed.uid, context);
         MIST_TRY_VOID(report.step({.name = listener.step().empty() ? "worker" : listener.step(),
                                    .state = StepState::Failed,

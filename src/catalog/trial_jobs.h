@@ -9,6 +9,10 @@
 //   - all Jobs of one job of the queue have the same name;
 //   - a Job that isn't followed is deleted, and the next one waits until its Pods have ended;
 //   - the catalog takes words for one token of a job only, that of its last Job.
+// A Pod runs what strangers wrote, so nothing that it says stops the queue (SaidByPod). An image with another
+// version of this program is found by the Pod's first container, which ends before it has any of that, and
+// whose exit code the cluster reports.
+//
 // A Job is made suspended, then its Secret, which it owns; then it is resumed. So one that was resumed is
 // whole.
 
@@ -32,6 +36,10 @@ inline constexpr std::string_view kTaskTokenAnnotation = "mistletoe.dev/catalog-
 /// Where the container of a Pod finds its Secret, and where it may write beside /tmp.
 inline constexpr const char* kTaskSecretDirectory = "/var/run/mistletoe-catalog";
 inline constexpr const char* kTaskWorkDirectory = "/work";
+
+/// `mistletoe-catalog __is-program VERSION`, in a Pod's first container: exits with 0, or kAnotherProgram.
+inline constexpr const char* kIsProgramVerb = "__is-program";
+inline constexpr int kAnotherProgram = 3;
 
 class TrialJobs {
  public:
@@ -59,7 +67,8 @@ class TrialJobs {
         options_(std::move(options)) {}
 
   /// As run_trial(). ClusterFault, too: Jobs can't be made there, or a Pod doesn't begin in its time.
-  /// HeldByAnotherTest: Pods of an earlier Job are still ending. When the context ends, the Job goes on.
+  /// HeldByAnotherTest: Pods of an earlier Job are still ending. InstallationFault: the
+  /// image has another version of this program. When the context ends, the Job goes on.
   Result<bool> run(const Job& job, const TrialReport& report, const Context& context);
 
   /// Deletes Jobs of this catalog that nobody waits for, whose job is over: their worker was killed. The
@@ -95,8 +104,9 @@ class TrialJobs {
 /// The parts of a Job.
 struct TrialJobSpec {
   std::string name, ns, image;
-  std::string instance;  ///< of the catalog
-  std::int64_t job = 0;  ///< of the queue
+  std::string program = {};  ///< the worker's version, which has to be the image's
+  std::string instance;      ///< of the catalog
+  std::int64_t job = 0;      ///< of the queue
   std::string package = {}, version = {};
   std::string token_digest = {};
   TrialLimits limits = {};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <stop_token>
 
+#include "base/storage_fault.h"
 #include "base/text.h"
 #include "catalog/catalog_database.h"
 #include "catalog/sql_account_store.h"
@@ -15,6 +16,7 @@
 #include "catalog/token.h"
 #include "catalog/trial_messages.h"
 #include "kube/kubeconfig.h"
+#include "package/installation_fault.h"
 #include "testing/fake_clock.h"
 #include "testing/fake_cluster.h"
 #include "testing/recorded_events.h"
@@ -358,6 +360,56 @@ TEST_F(TrialJobsTest, APodThatNeverBeginsIsNobodysFaultAndGoes) {
   EXPECT_FALSE(live());
 }
 
+TEST_F(TrialJobsTest, NothingThatAPodSaysStopsTheQueue) {
+  for (const std::string& words :
+       {hello_line("2"),
+        hello_line("1") + end_line(error(ErrorKind::Invalid, "a").with_detail(package::InstallationFault())),
+        hello_line("1") + end_line(error(ErrorKind::Retryable, "b").with_detail(ClusterFault())),
+        hello_line("1") + end_line(error(ErrorKind::Conflict, "c").with_detail(HeldByAnotherTest())),
+        hello_line("1") + end_line(error(ErrorKind::Retryable, "d").with_detail(StorageFault()))}) {
+    clock_.turn = [&](int) {
+      if (live()) say(words, true);
+    };
+    const auto passed = run();
+    ASSERT_FALSE(passed.ok()) << words;
+    const Error& failure = passed.error();
+    EXPECT_NE(failure.detail<SaidByPod>(), nullptr) << failure.to_line();
+    EXPECT_EQ(failure.detail<package::InstallationFault>(), nullptr) << failure.to_line();
+    EXPECT_EQ(failure.detail<ClusterFault>(), nullptr) << failure.to_line();
+    EXPECT_EQ(failure.detail<HeldByAnotherTest>(), nullptr) << failure.to_line();
+    EXPECT_FALSE(is_storage_fault(failure)) << failure.to_line();
+    EXPECT_FALSE(live());
+    EXPECT_FALSE(*tasks_->of_job(job_.id)) << "another attempt is a new Job";
+    cluster_.drop({{"", "Secret"}, "jobs", name()});
+    ASSERT_TRUE(store_->give_back(job_, Duration::zero()).ok());
+    job_ = **store_->lease("w2", 30s);
+  }
+}
+
+TEST_F(TrialJobsTest, AnImageOfAnotherVersionIsAFaultOfTheInstallation) {
+  int code = kAnotherProgram;
+  clock_.turn = [&](int) {
+    cluster_.put(mist::testing::yaml(fmt::format(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: jobs, labels: {{mistletoe.dev/catalog: "
+        "abc, "
+        "mistletoe.dev/catalog-task: '{}'}}}}, spec: {{containers: [{{name: test, image: i}}]}}, status: "
+        "{{phase: "
+        "Failed, initContainerStatuses: [{{name: program, state: {{terminated: {{exitCode: {}}}}}}}]}}}}",
+        job_.id, code)));
+    if (live()) end_job("Failed", "BackoffLimitExceeded");
+  };
+  const auto passed = run();
+  ASSERT_FALSE(passed.ok());
+  EXPECT_NE(passed.error().detail<package::InstallationFault>(), nullptr) << passed.error().to_line();
+  EXPECT_THAT(passed.error().message, HasSubstr("registry.example.com/catalog:1"));
+  cluster_.drop({{"", "Secret"}, "jobs", name()});
+  code = 137;
+  lease_again();
+  const auto killed = run();
+  ASSERT_FALSE(killed.ok());
+  EXPECT_EQ(killed.error().detail<package::InstallationFault>(), nullptr) << "it says nothing of the image";
+}
+
 TEST_F(TrialJobsTest, AClusterThatRefusesJobsIsNobodysFault) {
   cluster_.set_before([](const mist::testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb == "create") return error(ErrorKind::Forbidden, "you can't create jobs");
@@ -372,6 +424,7 @@ TEST(TrialJobObject, IsRestrictedAndLimited) {
   const Value job = trial_job_object({.name = "n",
                                       .ns = "jobs",
                                       .image = "i",
+                                      .program = "1.0 abc",
                                       .instance = "abc",
                                       .job = 7,
                                       .deadline = 90s,
@@ -385,6 +438,11 @@ TEST(TrialJobObject, IsRestrictedAndLimited) {
   EXPECT_EQ(pod.int_at("terminationGracePeriodSeconds"), 30);
   EXPECT_TRUE(pod.is_true_at({"securityContext", "runAsNonRoot"}));
   EXPECT_EQ(pod.string_at({"securityContext", "seccompProfile", "type"}), "RuntimeDefault");
+  const Value& check = pod.find("initContainers")->as_array()[0];
+  EXPECT_EQ(check.texts_at("command"),
+            (std::vector<std::string>{"mistletoe-catalog", kIsProgramVerb, "1.0 abc"}));
+  EXPECT_TRUE(check.is_true_at({"securityContext", "readOnlyRootFilesystem"}));
+  EXPECT_EQ(check.find("volumeMounts"), nullptr) << "it has nothing of the test";
   const Value& container = pod.find("containers")->as_array()[0];
   EXPECT_TRUE(container.is_true_at({"securityContext", "readOnlyRootFilesystem"}));
   EXPECT_FALSE(container.find("securityContext")->find("allowPrivilegeEscalation")->as_bool());

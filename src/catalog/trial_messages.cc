@@ -43,6 +43,8 @@ constexpr std::array kKinds{ErrorKind::NotFound,  ErrorKind::Conflict, ErrorKind
                             ErrorKind::Timeout,   ErrorKind::Trap,     ErrorKind::Cancelled,
                             ErrorKind::Usage,     ErrorKind::Internal};
 
+constexpr std::array kFaults{"installation", "cluster", "held", "storage"};
+
 template <typename T, std::size_t N>
 std::optional<T> value_named(const std::array<T, N>& all, std::string_view name) {
   for (const T each : all)
@@ -191,11 +193,7 @@ Status TrialListener::hear_line(std::string_view line) {
 Status TrialListener::hear_message(const Value& message) {
   const auto& [kind, value] = message.as_object().front();
   if (kind == "hello") {
-    if (message.string_at("hello") != program_)
-      return error(ErrorKind::Invalid, "the program of this worker was replaced by {}",
-                   message.string_at("hello"))
-          .with_hint("restart the worker")
-          .with_detail(package::InstallationFault());
+    if (message.string_at("hello") != program_) return another_hello(message.string_at("hello"));
     began_ = true;
     return {};
   }
@@ -245,6 +243,17 @@ Status TrialListener::hear_message(const Value& message) {
   return not_a_message("a message of no kind that there is");
 }
 
+Error TrialListener::another_hello(std::string_view program) const {
+  // The image was looked at before the Pod ran anything (trial_jobs.h).
+  if (part_ == TrialPart::All)
+    return error(ErrorKind::Invalid, "the Pod says that its program is {}",
+                 escape_controls(program.substr(0, 100)))
+        .with_detail(SaidByPod());
+  return error(ErrorKind::Invalid, "the program of this worker was replaced by {}", program)
+      .with_hint("restart the worker")
+      .with_detail(package::InstallationFault());
+}
+
 Error TrialListener::read_error(const Value& value) const {
   Error failure = error(value_named(kKinds, value.string_at("kind")).value_or(ErrorKind::Internal), "{}",
                         clipped(value.string_at("message"), kLongestWarning));
@@ -252,6 +261,11 @@ Error TrialListener::read_error(const Value& value) const {
   failure.hint = clipped(value.string_at("hint"), kLongestWarning);
   for (const std::string& each : value.texts_at("frames"))
     if (failure.frames.size() < kLongestStepName) failure.frames.push_back(clipped(each, kLongestWarning));
+  if (part_ == TrialPart::All) {
+    const auto says = [&](const char* fault) { return value.is_true_at({"faults", fault}); };
+    if (std::ranges::any_of(kFaults, says)) failure.details.set(SaidByPod());
+    return failure;
+  }
   if (value.is_true_at({"faults", "installation"})) failure.details.set(package::InstallationFault());
   if (value.is_true_at({"faults", "storage"})) failure.details.set(StorageFault());
   if (part_ == TrialPart::Offline) return failure;

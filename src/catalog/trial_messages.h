@@ -54,7 +54,8 @@ class TrialListener {
       : program_(std::move(program)), part_(part), report_(report) {}
 
   /// The next piece of the process's output. Errors: of `report`; NotATrial; InstallationFault: the process
-  /// is of another version of this program.
+  /// is of another version of this program; of TrialPart::All SaidByPod in its place, and in that of all
+  /// faults that an error may have.
   Status hear(std::string_view piece);
 
   bool began() const { return began_; }
@@ -66,6 +67,7 @@ class TrialListener {
  private:
   Status hear_line(std::string_view line);
   Status hear_message(const encoding::Value& message);
+  Error another_hello(std::string_view program) const;
   Error read_error(const encoding::Value& value) const;
 
   const std::string program_;

@@ -226,7 +226,8 @@ Status test_job(Store& store, const Job& job, const TrialDependencies& dependenc
                                   .began = dependencies.clock.now()}));
     return {};
   }
-  MIST_TRY_VOID(ending.retry_after(options.pause * job.attempt * 5));
+  const bool is_of_pod = failure.detail<SaidByPod>() != nullptr;
+  MIST_TRY_VOID(ending.retry_after((is_of_pod ? options.long_pause : options.pause) * job.attempt * 5));
   return {};
 }
 

@@ -397,6 +397,21 @@ TEST_F(WorkerTest, AnInstallationWithoutItsEnginesBlamesNoPackage) {
   expect_untouched(dependencies());
 }
 
+TEST_F(WorkerTest, FaultsInTheWordsOfAPodFailItsOwnVersionAlone) {
+  submit({{"map.yaml", std::string(kMap)}});
+  TrialDependencies by_pod = dependencies();
+  by_pod.run = [](const Job&, const TrialReport&, const Context&) -> Result<bool> {
+    return error(ErrorKind::Retryable, "the cluster for tests is away").with_detail(SaidByPod());
+  };
+  const WorkerOptions options{.holder = "w", .pause = Duration::zero(), .long_pause = Duration::zero()};
+  for (int i = 0; i < Store::kMostAttempts; ++i) {
+    EXPECT_NE(state(), VersionState::Failed);
+    const auto worked = work_once(*store_, by_pod, options, events_, Context());
+    ASSERT_TRUE(worked.ok()) << "a worker goes on with others: " << worked.error().to_line();
+  }
+  EXPECT_EQ(state(), VersionState::Failed);
+}
+
 TEST_F(WorkerTest, FilesOfKilledWorkersGoWhenOneStartsAndThoseOfLivingOnesStay) {
   submit({{"map.yaml", std::string(kMap)}});
   const auto job = store_->lease("living", std::chrono::seconds(30));

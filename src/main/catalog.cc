@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "build_info.h"
+#include "catalog/trial_jobs.h"
 #include "catalog/trial_process.h"
 #include "main/catalog_accounts.h"
 #include "main/catalog_data.h"
@@ -62,6 +63,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == mist::catalog::kTrialVerb) {
     std::error_code unknown;
     return mist::run_trial_process(std::filesystem::read_symlink("/proc/self/exe", unknown));
+  }
+  if (argc > 2 && argv[1] == std::string_view(mist::catalog::kIsProgramVerb)) {
+    if (argv[2] == mist::program_version()) return 0;
+    mist::print_to(2, fmt::format("this is mistletoe-catalog {}, the worker is {}\n", mist::program_version(),
+                                  mist::escape_controls(argv[2])));
+    return mist::catalog::kAnotherProgram;
   }
   mist::Interrupt interrupt;
   const auto words = std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0);
