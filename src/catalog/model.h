@@ -175,12 +175,16 @@ struct Run {
 /// A version that a worker has the right to test.
 struct Job {
   std::int64_t id = 0;
-  int attempt = 1;  ///< from 1; those before were lost with their worker
+  int attempt = 1;  ///< from 1
+  int excused = 0;  ///< attempts before it that were lost with their worker alone: their Pods went on
   std::string holder = {};
   std::string package = {}, version = {}, digest = {};
   std::string owner = {};
   /// The newest version before it that passed and isn't yanked; empty: there is none.
   std::string previous_version = {}, previous_digest = {};
+
+  /// Of Store::kMostAttempts.
+  int counted_attempts() const { return attempt - excused; }
 };
 
 struct AuditEntry {

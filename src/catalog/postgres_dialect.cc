@@ -15,7 +15,7 @@ namespace {
 // compared byte by byte, as there. Words are found without their marks (é as e), as FTS5 does; what separates
 // them is blanked, so that PostgreSQL's parser finds no addresses and numbers in them. A document is cut
 // before it is larger than a tsvector may be.
-constexpr std::array<std::string_view, 9> kTables{R"(
+constexpr std::array<std::string_view, 10> kTables{R"(
 CREATE TABLE settings (name TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE counters (name TEXT COLLATE "C" PRIMARY KEY, value BIGINT NOT NULL);
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -296,6 +296,9 @@ CREATE TABLE domain_claims (
   peer TEXT COLLATE "C" NOT NULL,
   PRIMARY KEY (account, domain));
 CREATE INDEX domain_claims_open ON domain_claims (asked) WHERE problem = '';
+)",
+                                                  R"(
+ALTER TABLE jobs ADD COLUMN excused BIGINT NOT NULL DEFAULT 0;
 )"};
 
 // Quoted, so that no word is an operator. No word of a document is longer than that.

@@ -73,7 +73,10 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
     // back for later has none. Of a disabled account what was never tested waits (sql_withheld.h); a
     // moderator may want another test of the rest.
     MIST_TRY_VOID(db.query(
-        fmt::format("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id "
+        fmt::format("SELECT j.id, j.attempt, p.name, v.version, v.digest, a.name, v.id, a.id, j.excused, "
+                    // Its worker died, and its Pod has gone on (task_store.h).
+                    "CASE WHEN j.holder IS NOT NULL AND j.excused < ?2 AND EXISTS (SELECT 1 FROM tasks t "
+                    "WHERE t.job = j.id) THEN 1 ELSE 0 END "
                     "FROM jobs j JOIN versions v ON v.id = j.version "
                     "JOIN projects p ON p.id = v.project JOIN accounts a ON a.id = p.account "
                     "WHERE j.open = 1 AND (j.until IS NULL OR j.until <= ?1) AND v.hidden IS NULL AND "
@@ -82,9 +85,10 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
                     "ON tv.id = t.version WHERE t.open = 1 AND t.holder IS NOT NULL AND t.until > ?1) "
                     "ORDER BY a.served, j.id LIMIT 1",
                     kWasTested),
-        {now()}, [&](const Row& row) {
+        {now(), kMostExcused}, [&](const Row& row) {
           leased = Job{.id = row.integer(0),
                        .attempt = static_cast<int>(row.integer(1)) + 1,
+                       .excused = static_cast<int>(row.integer(8) + row.integer(9)),
                        .holder = holder,
                        .package = row.text(2),
                        .version = row.text(3),
@@ -102,8 +106,8 @@ Result<std::optional<Job>> SqlStore::lease(const std::string& holder, Duration t
           leased->previous_version = row.text(0);
           leased->previous_digest = row.text(1);
         }));
-    MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = ?, holder = ?, until = ? WHERE id = ?",
-                         {leased->attempt, holder, now() + milliseconds(term), leased->id}));
+    MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = ?, excused = ?, holder = ?, until = ? WHERE id = ?",
+                         {leased->attempt, leased->excused, holder, now() + milliseconds(term), leased->id}));
     MIST_TRY_VOID(db.run("INSERT INTO runs (job, attempt) VALUES (?, ?) ON CONFLICT DO NOTHING",
                          {leased->id, leased->attempt}));
     MIST_TRY_VOID(db.run("UPDATE versions SET state = 1 WHERE id = ? AND state = 0", {version}));
@@ -172,6 +176,18 @@ Status SqlStore::give_back(const Job& job, Duration rest) {
     if (rest > Duration::zero()) until = now() + milliseconds(rest);
     MIST_TRY_VOID(db.run("UPDATE jobs SET attempt = attempt - 1, holder = NULL, until = ? WHERE id = ?",
                          {until, job.id}));
+    MIST_TRY_VOID(db.run(
+        "UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?) AND state = 1",
+        {job.id}));
+    return {};
+  });
+}
+
+Status SqlStore::retry_after(const Job& job, Duration rest) {
+  return writing([&](Database& db) -> Status {
+    MIST_TRY_VOID(still_ours(db, job));
+    MIST_TRY_VOID(db.run("UPDATE jobs SET holder = NULL, until = ? WHERE id = ?",
+                         {now() + milliseconds(rest), job.id}));
     MIST_TRY_VOID(db.run(
         "UPDATE versions SET state = 0 WHERE id = (SELECT version FROM jobs WHERE id = ?) AND state = 1",
         {job.id}));
@@ -313,9 +329,12 @@ Status SqlStore::give_up_lost(Database& db) const {
     int attempt = 0;
   };
   std::vector<Lost> lost;
-  MIST_TRY_VOID(db.query(
-      "SELECT id, attempt FROM jobs WHERE open = 1 AND until <= ? AND attempt >= ?", {now(), kMostAttempts},
-      [&](const Row& row) { lost.push_back({row.integer(0), static_cast<int>(row.integer(1))}); }));
+  MIST_TRY_VOID(
+      db.query("SELECT id, attempt FROM jobs WHERE open = 1 AND holder IS NOT NULL AND until <= ? AND "
+               "attempt - excused >= ? "
+               "AND (excused >= ? OR NOT EXISTS (SELECT 1 FROM tasks t WHERE t.job = jobs.id))",
+               {now(), kMostAttempts, kMostExcused},
+               [&](const Row& row) { lost.push_back({row.integer(0), static_cast<int>(row.integer(1))}); }));
   for (const Lost& each : lost) {
     MIST_TRY_VOID(
         insert_step(db, each.job, each.attempt,

@@ -87,6 +87,7 @@ class SqlStore final : public Store {
   Status finish(const Job& job, bool passed) override;
   Status give_up(const Job& job, const Step& why) override;
   Status give_back(const Job& job, Duration rest) override;
+  Status retry_after(const Job& job, Duration rest) override;
   Result<bool> is_being_tested(std::int64_t job, int attempt) override;
   Status test_again(const std::string& package, const std::string& version, const Audit& audit) override;
   Result<std::optional<Run>> last_run(const std::string& package, const std::string& version) override;

@@ -11,7 +11,7 @@ namespace mist::catalog {
 namespace {
 
 // Times are milliseconds since 1970. `place` orders versions by SemVer (SqlStore::place_for).
-constexpr std::array<std::string_view, 20> kSchema{R"(
+constexpr std::array<std::string_view, 21> kSchema{R"(
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('index', 1), ('served', 0);
@@ -302,6 +302,9 @@ CREATE TABLE domain_claims (
   peer TEXT NOT NULL,
   PRIMARY KEY (account, domain)) STRICT, WITHOUT ROWID;
 CREATE INDEX domain_claims_open ON domain_claims (asked) WHERE problem = '';
+)",
+                                                   R"(
+ALTER TABLE jobs ADD COLUMN excused INTEGER NOT NULL DEFAULT 0;
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

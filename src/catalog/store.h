@@ -227,6 +227,9 @@ class Store {
   // may take it, as the next attempt.
 
   static constexpr int kMostAttempts = 3;
+  /// The death of a worker is no attempt of a version whose Pod goes on (task_store.h): what that said is
+  /// kept, and the next worker reads it. But so often, the words of the Pod may be what kills workers.
+  static constexpr int kMostExcused = 20;
   static constexpr std::size_t kLongestSummary = 1u << 10;  ///< bytes of Step::summary
 
   /// Whether jobs can be leased and leases renewed now; nothing is changed. Retryable, Forbidden: the
@@ -252,6 +255,8 @@ class Store {
   /// It waits again, for that long at least, and this try doesn't count: the worker can't go on, for reasons
   /// of its own.
   virtual Status give_back(const Job& job, Duration rest) = 0;
+  /// It waits again, for that long at least, as the next attempt. Conflict as renew.
+  virtual Status retry_after(const Job& job, Duration rest) = 0;
   /// Whether this attempt of a job is some worker's, also if its lease has ended and nobody has taken it yet.
   virtual Result<bool> is_being_tested(std::int64_t job, int attempt) = 0;
   /// Tests a version again from the beginning. Until that ends, its state and its last run stay. NotFound;

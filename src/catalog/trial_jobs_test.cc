@@ -253,6 +253,54 @@ TEST_F(TrialJobsTest, AnotherWorkerGoesOnWithTheJobOfOneThatWasKilled) {
   EXPECT_TRUE(events_.has("of an earlier worker"));
 }
 
+TEST_F(TrialJobsTest, HoweverManyWorkersAreKilledTheResultOfThePodCounts) {
+  clock_.turn = [this](int) {
+    if (job_.attempt == 1) say(hello_line("1") + step("lint"), false);
+    stop_.request_stop();
+  };
+  for (int killed = 0; killed < 2 * Store::kMostAttempts; ++killed) {
+    ASSERT_FALSE(run().ok());
+    stop_ = std::stop_source();
+    lease_again();
+    EXPECT_EQ(job_.counted_attempts(), 1);
+  }
+  say(step("install") + end_line(true), true);
+  clock_.turn = nullptr;
+  const auto passed = run();
+  ASSERT_TRUE(passed.ok()) << passed.error().to_line();
+  EXPECT_TRUE(*passed);
+  EXPECT_THAT(steps_, ElementsAre("lint", "install"));
+  EXPECT_TRUE(store_->finish(job_, *passed).ok());
+}
+
+TEST_F(TrialJobsTest, FailuresOfJobsAreAttemptsThoughTheirTasksAreThere) {
+  clock_.turn = [this](int) { cluster_.drop({{"batch", "Job"}, "jobs", name()}); };
+  for (int attempt = 1; attempt <= Store::kMostAttempts; ++attempt) {
+    EXPECT_EQ(job_.counted_attempts(), attempt);
+    ASSERT_FALSE(run().ok());
+    EXPECT_TRUE(*tasks_->of_job(job_.id));
+    cluster_.drop({{"", "Secret"}, "jobs", name()});
+    ASSERT_TRUE(store_->retry_after(job_, 5s).ok());
+    EXPECT_FALSE(*store_->lease("w2", 30s)) << "it rests";
+    clock_.advance(6s);
+    job_ = **store_->lease("w2", 30s);
+  }
+}
+
+TEST_F(TrialJobsTest, APodWhoseWordsKillWorkersFailsInTheEnd) {
+  clock_.turn = [this](int) { stop_.request_stop(); };
+  ASSERT_FALSE(run().ok());
+  std::optional<Job> again;
+  int leases = 0;
+  do {
+    clock_.advance(31s);
+    again = *store_->lease("w2", 30s);
+    ++leases;
+  } while (again && leases < 100);
+  EXPECT_EQ(leases, Store::kMostExcused + Store::kMostAttempts);
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->state, VersionState::Failed);
+}
+
 TEST_F(TrialJobsTest, WhatAPodSaidWhileNoWorkerWasThereIsKeptThoughItsJobIsGone) {
   clock_.turn = [this](int) {
     say(hello_line("1") + step("lint") + end_line(true), true);

@@ -114,7 +114,7 @@ class Ending {
   }
   // After that long, it is any worker's next attempt.
   Result<bool> retry_after(Duration rest) const {
-    return told([&] { return store_.renew(job_, rest); });
+    return told([&] { return store_.retry_after(job_, rest); });
   }
 
  private:
@@ -218,7 +218,7 @@ Status test_job(Store& store, const Job& job, const TrialDependencies& dependenc
     return {};
   }
   // It may work later; but who can't be tested at all shouldn't wait for ever.
-  if (job.attempt >= Store::kMostAttempts) {
+  if (job.counted_attempts() >= Store::kMostAttempts) {
     MIST_TRY_VOID(ending.give_up({.name = "worker",
                                   .state = StepState::Failed,
                                   .summary = "the catalog couldn't test it",
@@ -227,7 +227,8 @@ Status test_job(Store& store, const Job& job, const TrialDependencies& dependenc
     return {};
   }
   const bool is_of_pod = failure.detail<SaidByPod>() != nullptr;
-  MIST_TRY_VOID(ending.retry_after((is_of_pod ? options.long_pause : options.pause) * job.attempt * 5));
+  MIST_TRY_VOID(
+      ending.retry_after((is_of_pod ? options.long_pause : options.pause) * job.counted_attempts() * 5));
   return {};
 }
 
