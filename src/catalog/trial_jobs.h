@@ -52,9 +52,11 @@ class TrialJobs {
     std::string version;  ///< of this program
     bool git_through_proxy = false;
     TrialLimits limits = {};
-    Duration pause = std::chrono::seconds(1);         ///< between two looks at a Job
-    Duration start_time = std::chrono::minutes(10);   ///< that a Pod may take until it runs
-    Duration removal_time = std::chrono::minutes(2);  ///< how long Pods of an earlier Job are waited for
+    Duration pause = std::chrono::seconds(1);             ///< between two looks at a Job
+    Duration start_time = std::chrono::minutes(10);       ///< that a Pod may take until it runs
+    Duration between_removals = std::chrono::minutes(5);  ///< of Jobs that nobody waits for
+    Duration pause_away = std::chrono::seconds(30);       ///< while their cluster can't be asked
+    Duration removal_time = std::chrono::minutes(2);      ///< how long Pods of an earlier Job are waited for
   };
 
   /// All outlive it. `client`: of the Jobs' cluster.
@@ -71,9 +73,12 @@ class TrialJobs {
   /// image has another version of this program. When the context ends, the Job goes on.
   Result<bool> run(const Job& job, const TrialReport& report, const Context& context);
 
-  /// Deletes Jobs of this catalog that nobody waits for, whose job is over: their worker was killed. The
-  /// rest, which run on, is the answer.
+  /// Deletes Jobs of this catalog that nobody waits for, whose job is over: their worker was killed, or their
+  /// account is gone. Those that ended go by themselves. How many others there are, which run on.
   Result<int> remove_left(const Context& context);
+  /// At once and from time to time, until the context ends. While the cluster is away, it tries again and
+  /// warns once.
+  void remove_left_again_and_again(const Context& context);
 
   /// For the logs of tests.
   std::string isolation() const;

@@ -70,24 +70,30 @@ class TrialJobsTest : public ::testing::Test {
     job_ = **store_->lease("w1", 30s);
     cluster_.put(mist::testing::yaml("{apiVersion: v1, kind: Namespace, metadata: {name: jobs}}"));
   }
+  TrialDependencies dependencies() {
+    return {.files = files_,
+            .processes = programs_,
+            .clock = clock_,
+            .random = random_,
+            .blobs = blobs_,
+            .paths = {},
+            .engines = {},
+            .types = {},
+            .connect = {},
+            .directory = dir_.path() / "work",
+            .instance = "abc"};
+  }
+  TrialJobs jobs_by(const TrialDependencies& made) {
+    return TrialJobs(made, *tasks_, cluster_, events_,
+                     {.ns = "jobs",
+                      .image = "registry.example.com/catalog:1",
+                      .url = "https://c.example",
+                      .kubeconfig = [] { return SecretString("the kubeconfig"); },
+                      .version = "1"});
+  }
+  Context context() { return Context(stop_.get_token()).with_clock(clock_); }
   Result<bool> run() {
-    const TrialDependencies made{.files = files_,
-                                 .processes = programs_,
-                                 .clock = clock_,
-                                 .random = random_,
-                                 .blobs = blobs_,
-                                 .paths = {},
-                                 .engines = {},
-                                 .types = {},
-                                 .connect = {},
-                                 .directory = dir_.path() / "work",
-                                 .instance = "abc"};
-    TrialJobs jobs(made, *tasks_, cluster_, events_,
-                   {.ns = "jobs",
-                    .image = "registry.example.com/catalog:1",
-                    .url = "https://c.example",
-                    .kubeconfig = [] { return SecretString("the kubeconfig"); },
-                    .version = "1"});
+    const TrialDependencies made = dependencies();
     const TrialReport report{.step =
                                  [this](const Step& step) {
                                    steps_.push_back(step.name);
@@ -97,7 +103,7 @@ class TrialJobsTest : public ::testing::Test {
                              .objects = [](const VersionObjects&) { return Status(); },
                              .warn = [](const std::string&) {}};
     steps_.clear();
-    return jobs.run(job_, report, Context(stop_.get_token()).with_clock(clock_));
+    return jobs_by(made).run(job_, report, context());
   }
   std::optional<Value> live() const { return cluster_.find("Job.batch", "jobs", name()); }
   std::string name() const { return fmt::format("catalog-abc-{}", job_.id); }
@@ -456,6 +462,31 @@ TEST_F(TrialJobsTest, AnImageOfAnotherVersionIsAFaultOfTheInstallation) {
   const auto killed = run();
   ASSERT_FALSE(killed.ok());
   EXPECT_EQ(killed.error().detail<package::InstallationFault>(), nullptr) << "it says nothing of the image";
+}
+
+TEST_F(TrialJobsTest, JobsThatNobodyWaitsForGoAlsoIfTheirClusterWasAway) {
+  clock_.turn = [this](int) { stop_.request_stop(); };
+  ASSERT_FALSE(run().ok());
+  ASSERT_TRUE(live());
+  stop_ = std::stop_source();
+  bool is_away = true;
+  cluster_.set_before([&](const mist::testing::FakeCall&) -> std::optional<Error> {
+    if (is_away) return error(ErrorKind::Retryable, "the cluster is away");
+    return std::nullopt;
+  });
+  clock_.turn = [&, before = clock_.turns](int turn) {
+    if (turn == before + 2) is_away = false;
+    if (turn == before + 3) {
+      EXPECT_TRUE(live()) << "its test goes on";
+      ASSERT_TRUE(store_->finish(job_, false).ok());
+    }
+    if (turn == before + 4) stop_.request_stop();
+  };
+  const TrialDependencies made = dependencies();
+  jobs_by(made).remove_left_again_and_again(context());
+  EXPECT_FALSE(live());
+  EXPECT_TRUE(events_.has("1 Job of an earlier worker"));
+  EXPECT_TRUE(events_.has("the cluster is away"));
 }
 
 TEST_F(TrialJobsTest, AClusterThatRefusesJobsIsNobodysFault) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -246,10 +247,14 @@ Status Testing::choose_jobs(const CommandLine& line, Machine& machine, const Cat
                     .git_through_proxy = git_proxy_asked(line) == catalog::GitProxy::OfEnvironment});
   machine.log.info(fmt::format("tests: Jobs in the namespace {} of {}: {}", ns, jobs_cluster_->describe(),
                                jobs_->isolation()));
-  MIST_TRY(const int left, jobs_->remove_left(machine.context));
-  if (left > 0)
-    machine.log.info(fmt::format("{} of an earlier worker; their tests go on when their leases have ended",
-                                 plural(static_cast<std::size_t>(left), "Job")));
+  // The catalog serves what it has, also while that cluster is away.
+  removing_ = std::jthread([this, &machine](const std::stop_token& ended) {
+    std::stop_source stop;
+    const auto end = [&stop] { stop.request_stop(); };
+    const std::stop_callback when_destroyed(ended, end);
+    const std::stop_callback when_told(machine.context.stop(), end);
+    jobs_->remove_left_again_and_again(machine.context.with_stop(stop.get_token()));
+  });
   dependencies_.run = [this](const catalog::Job& job, const catalog::TrialReport& report,
                              const Context& context) { return jobs_->run(job, report, context); };
   return {};

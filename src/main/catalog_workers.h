@@ -45,7 +45,7 @@ class Testing {
  public:
   /// All arguments outlive it; `git` is for packages. Errors: Usage, of catalog::check_ready, of the store;
   /// Forbidden: git is too old, or no sandbox can be made; NotFound: there is no bubblewrap. With Jobs: of
-  /// kube::connect, and of the cluster.
+  /// kube::connect; their cluster may be away.
   static Result<std::unique_ptr<Testing>> make(const CommandLine& line, Machine& machine,
                                                const DataPlace& place, const CatalogData& data,
                                                catalog::IsolatedGit& git);
@@ -70,6 +70,7 @@ class Testing {
   std::optional<catalog::Trials> trials_;
   std::unique_ptr<kube::Client> jobs_cluster_;
   std::optional<catalog::TrialJobs> jobs_;
+  std::jthread removing_;  // ends first
 };
 
 /// Whether the flags name a cluster for that.
