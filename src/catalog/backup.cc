@@ -89,21 +89,25 @@ Status back_up(FileSystem& files, const postgres::Url& database, const Path& tar
   });
 }
 
-Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context) {
+Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context,
+               RestoredAs as) {
   MIST_TRY_VOID(must_be_backup(files, source));
   return appear(files, data.root, [&](const Path& directory) -> Status {
-    return copy_catalog(files, DataPlaces{source}, DataPlaces{directory}, context);
+    const DataPlaces copy{directory};
+    MIST_TRY_VOID(copy_catalog(files, DataPlaces{source}, copy, context));
+    return as == RestoredAs::TheSame ? Status() : forget_instance(copy.database());
   });
 }
 
 Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
-               const Context& context) {
+               const Context& context, RestoredAs as) {
   MIST_TRY_VOID(must_be_backup(files, source));
   return alone_in(files, scratch, [&]() -> Status {
     // The backup stays as it is, and may be one of an older program.
     const DataPlaces copy{scratch};
     MIST_TRY_VOID(copy_sqlite(DataPlaces{source}.database(), copy.database()));
     MIST_TRY(const std::set<crypto::Digest> digests, check_sqlite(copy.database()));
+    if (as == RestoredAs::AnotherCatalog) MIST_TRY_VOID(forget_instance(copy.database()));
     return copy_to_postgres(copy.database(), digests, FileBlobs(files, DataPlaces{source}.blobs()), database,
                             context);
   });

@@ -25,12 +25,20 @@ Status back_up(FileSystem& files, const DataPlaces& data, const Path& target, co
 /// program's version.
 Status back_up(FileSystem& files, const postgres::Url& database, const Path& target, const Context& context);
 
+/// Two catalogs of one name would take each other's Jobs and namespaces on the clusters for dead tests, and
+/// remove them.
+enum class RestoredAs : std::uint8_t {
+  AnotherCatalog,  ///< Store::instance() is drawn anew: the one that was backed up may still run
+  TheSame,         ///< it goes on in its place
+};
+
 /// Into `data`, which must not have a database. Everything is checked first: the database, and that each
 /// version has its bytes. Errors: Conflict, Invalid.
-Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context);
+Status restore(FileSystem& files, const Path& source, const DataPlaces& data, const Context& context,
+               RestoredAs as = RestoredAs::AnotherCatalog);
 /// Into an empty database: all or nothing. `scratch` is a directory for what may be deleted afterwards.
 /// Conflict: another process uses it.
 Status restore(FileSystem& files, const Path& source, const postgres::Url& database, const Path& scratch,
-               const Context& context);
+               const Context& context, RestoredAs as = RestoredAs::AnotherCatalog);
 
 }  // namespace mist::catalog

@@ -156,7 +156,7 @@ TEST_P(BackupTest, LeadsFromSqliteToPostgresAndBackWithEverything) {
   ASSERT_TRUE(done.ok()) << done.error().to_line();
   EXPECT_FALSE(files_.exists(scratch_));
   Kept moved = on_server();
-  EXPECT_EQ(*moved.store->instance(), *kept.store->instance());
+  EXPECT_NE(*moved.store->instance(), *kept.store->instance()) << "both may run";
   EXPECT_EQ((*moved.accounts->session("s1"))->account.name, "bob");
   EXPECT_EQ(moved.store->search("raft eclair", {}, {})->items.size(), 1U) << "words are found";
   std::int64_t known_sizes = 0;

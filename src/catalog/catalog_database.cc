@@ -108,6 +108,13 @@ Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digest
   return {};
 }
 
+Status forget_instance(const Path& file) {
+  MIST_TRY(sqlite::Database copy, sqlite::Database::open(file));
+  MIST_TRY_VOID(copy.run("DELETE FROM settings WHERE name = 'instance'"));
+  // One file again, without the log beside it.
+  return copy.script("PRAGMA journal_mode = DELETE;");
+}
+
 Result<std::set<crypto::Digest>> check_sqlite(const Path& file) {
   MIST_TRY(sqlite::Database copy, sqlite::Database::open(file));
   MIST_TRY_VOID(copy.check());

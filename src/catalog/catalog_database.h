@@ -33,6 +33,9 @@ Status copy_from_postgres(const postgres::Url& url, const Path& target, const Co
 /// database: all of them or none. Conflict: it has a catalog already.
 Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digests, const Blobs& blobs,
                         const postgres::Url& url, const Context& context);
+/// Of a file that nobody uses, also one of an older program: the next who opens it as a catalog draws another
+/// Store::instance().
+Status forget_instance(const Path& file);
 /// The digests of all bytes that a database which nobody uses names, also one of an older program. Invalid:
 /// it is damaged, or none.
 Result<std::set<crypto::Digest>> check_sqlite(const Path& file);

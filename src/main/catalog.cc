@@ -34,8 +34,10 @@ Status run(const CommandLine& line, Machine& machine) {
   if (command == "worker") return worker(line, machine, place);
   if (command == "backup" || command == "restore") {
     const Path other = std::filesystem::absolute(line.arguments[0]).lexically_normal();
-    return command == "backup" ? back_up(machine.files, place, other, machine.context)
-                               : restore(machine.files, place, other, machine.context);
+    if (command == "backup") return back_up(machine.files, place, other, machine.context);
+    return restore(
+        machine.files, place, other, machine.context,
+        line.has("--same-catalog") ? catalog::RestoredAs::TheSame : catalog::RestoredAs::AnotherCatalog);
   }
   MIST_TRY(const CatalogData data, open_data(place, machine));
   return run_account_command(line, machine, data);

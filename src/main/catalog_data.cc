@@ -66,10 +66,11 @@ Status back_up(FileSystem& files, const DataPlace& place, const Path& target, co
   return catalog::back_up(files, place.directory, target, context);
 }
 
-Status restore(FileSystem& files, const DataPlace& place, const Path& source, const Context& context) {
-  if (!place.database) return catalog::restore(files, source, place.directory, context);
+Status restore(FileSystem& files, const DataPlace& place, const Path& source, const Context& context,
+               catalog::RestoredAs as) {
+  if (!place.database) return catalog::restore(files, source, place.directory, context, as);
   MIST_TRY_VOID(config::make_private_directory(files, place.directory.root));
-  return catalog::restore(files, source, *place.database, place.directory.root / "restoring", context);
+  return catalog::restore(files, source, *place.database, place.directory.root / "restoring", context, as);
 }
 
 catalog::AuditEntry by_command_line(std::string_view what, std::string subject) {

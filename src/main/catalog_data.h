@@ -36,7 +36,8 @@ Result<DataPlace> data_place(const CommandLine& line, const FileSystem& files);
 
 /// As catalog::back_up and catalog::restore.
 Status back_up(FileSystem& files, const DataPlace& place, const Path& target, const Context& context);
-Status restore(FileSystem& files, const DataPlace& place, const Path& source, const Context& context);
+Status restore(FileSystem& files, const DataPlace& place, const Path& source, const Context& context,
+               catalog::RestoredAs as);
 
 struct CatalogData {
   std::unique_ptr<catalog::Store> store;

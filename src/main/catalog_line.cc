@@ -31,7 +31,8 @@ one, docs/catalog.md how to use it.
   token create NAME          a token for an account, printed once (--label TEXT, --expires TIME, --scopes LIST)
   token revoke NAME          ends all tokens of an account
   backup DIRECTORY           a copy of all data, while the catalog runs
-  restore DIRECTORY          what backup made, into a data directory that isn't there, or an empty PostgreSQL database
+  restore DIRECTORY          what backup made, into a data directory that isn't there, or an empty PostgreSQL database.
+                             With --same-catalog it goes on in the place of that one, which doesn't run any more
 
 All commands:
   --data DIRECTORY           of the catalog; default $XDG_DATA_HOME/mistletoe-catalog, ~/.local/share/mistletoe-catalog
@@ -114,6 +115,7 @@ constexpr std::array kFlags{
     Flag{"--oidc-issuer", true, "serve user link"},
     Flag{"--oidc-client-id", true, "serve"},
     Flag{"--oidc-client-secret-file", true, "serve"},
+    Flag{"--same-catalog", false, "restore"},
     Flag{"--role", true, "user add"},
     Flag{"--password-file", true, "user add user password"},
     Flag{"--label", true, "token create"},
