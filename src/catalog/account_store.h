@@ -198,7 +198,8 @@ class AccountStore {
   /// NotFound.
   virtual Status remove_domain(const std::string& name, const std::string& domain,
                                const Audit& audit = {}) = 0;
-  /// Its record is there now; nothing happens if the account no longer has it.
+  /// Its record is there now, so a claim that was refused ends, too; nothing happens if the account no longer
+  /// has it.
   virtual Status note_domain(const std::string& name, const std::string& domain) = 0;
   /// Its record isn't there now, as it wasn't the last `failures` - 1 times. NotFound: the account no longer
   /// has it.

@@ -24,6 +24,13 @@ bool is_domain(const std::string& text) {
          std::ranges::any_of(text.substr(dot + 1), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
+// As it is kept.
+std::string domain_name(std::string_view text) {
+  std::string name = lower_case(trim(text));
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
 }  // namespace
 
 DomainProof domain_proof(const std::string& domain, const std::string& account, const std::string& url) {
@@ -35,8 +42,7 @@ DomainActions::DomainActions(Dependencies dependencies)
     : dependencies_(std::move(dependencies)), proofs_(dependencies_.clock, kProofsRate, kProofsBurst) {}
 
 Result<std::string> DomainActions::claim(const Actor& actor, const std::string& domain) {
-  std::string name = lower_case(trim(domain));
-  if (name.ends_with('.')) name.pop_back();
+  std::string name = domain_name(domain);
   if (!is_domain(name))
     return error(ErrorKind::Invalid, "{} is no domain", escape_controls(domain.substr(0, 300)));
   MIST_TRY(const std::vector<OwnDomain> known, dependencies_.accounts.domains(actor.account.name));
@@ -57,11 +63,11 @@ Result<std::string> DomainActions::claim(const Actor& actor, const std::string& 
 }
 
 Status DomainActions::remove(const Actor& actor, const std::string& domain) {
-  const Status claim = dependencies_.accounts.take_back_claim(actor.account.name, domain);
-  if (!claim.ok() && claim.error().kind != ErrorKind::NotFound) return claim;
-  Status removed = dependencies_.accounts.remove_domain(actor.account.name, domain,
-                                                        entry_of(actor, kAuditRemoveDomain, domain));
-  return claim.ok() && !removed.ok() && removed.error().kind == ErrorKind::NotFound ? Status() : removed;
+  const std::string name = domain_name(domain);
+  Status claim = dependencies_.accounts.take_back_claim(actor.account.name, name);
+  if (claim.ok() || claim.error().kind != ErrorKind::NotFound) return claim;
+  return dependencies_.accounts.remove_domain(actor.account.name, name,
+                                              entry_of(actor, kAuditRemoveDomain, name));
 }
 
 void DomainActions::wait_for_claims(Duration longest, const std::stop_token& stop) {

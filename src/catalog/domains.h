@@ -43,7 +43,8 @@ class DomainActions {
   /// Conflict: the account has very many. Returns its name as it is kept. A domain that was proved before
   /// stays so, whatever is found now.
   Result<std::string> claim(const Actor& actor, const std::string& domain);
-  /// The domain, and the claim of it. NotFound: the account has neither.
+  /// Takes back the claim of the domain; without one, removes the domain. Names are as for claim(). NotFound:
+  /// the account has neither.
   Status remove(const Actor& actor, const std::string& domain);
   static constexpr int kClaimsAtOnce = 200;
   /// Looks up the open claims, one of each account after the other, so that nobody's many hold up another's.

@@ -190,6 +190,28 @@ TEST_P(DomainsTest, AClaimThatIsTakenBackProvesNothing) {
   EXPECT_TRUE(store_->audit_log({.what = "prove domain"}, {})->items.empty());
 }
 
+TEST_P(DomainsTest, ARefusedClaimOfAProvedDomainIsTakenBackAloneAndEndsWithTheNextGoodCheck) {
+  Visit ann = signed_in("ann");
+  txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
+  ASSERT_EQ(prove(ann, "etcd.example"), 303);
+  const auto refuse = [&] {
+    txt_["_mistletoe-catalog.etcd.example"] = {};
+    EXPECT_EQ(prove(ann, "etcd.example"), 404);
+    txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
+  };
+  refuse();
+  EXPECT_EQ(ann.post("/account/domains/remove", {{"domain", " ETCD.Example."}}).status, 303);
+  EXPECT_TRUE(accounts_->domain_claims("ann")->empty());
+  EXPECT_THAT(package_page(), HasSubstr("proved by DNS")) << "only the claim was taken back";
+  refuse();
+  clock_.advance(25h);
+  ASSERT_TRUE(site_->domains().check_again().ok());
+  EXPECT_TRUE(accounts_->domain_claims("ann")->empty());
+  EXPECT_THAT(package_page(), HasSubstr("proved by DNS"));
+  EXPECT_EQ(ann.post("/account/domains/remove", {{"domain", "Etcd.example."}}).status, 303);
+  EXPECT_THAT(package_page(), Not(HasSubstr("proved by DNS")));
+}
+
 TEST_P(DomainsTest, ADomainWhoseRecordGoesIsNoLongerProved) {
   txt_["_mistletoe-catalog.etcd.example"] = {"https://c.example account=ann"};
   Visit ann = signed_in("ann");

@@ -396,6 +396,11 @@ class SqlAccountStore final : public AccountStore {
           db.run("UPDATE domains SET checked = ?1, looked = ?1, failures = 0 WHERE domain = ?2 AND account = "
                  "(SELECT id FROM accounts WHERE name = ?3)",
                  {now(), domain, name}));
+      MIST_TRY_VOID(
+          db.run("DELETE FROM domain_claims WHERE problem <> '' AND domain = ?1 AND account = (SELECT "
+                 "d.account FROM "
+                 "domains d JOIN accounts a ON a.id = d.account WHERE d.domain = ?1 AND a.name = ?2)",
+                 {domain, name}));
       return {};
     });
   }
