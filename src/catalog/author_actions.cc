@@ -82,8 +82,11 @@ Status AuthorActions::yank(const Actor& actor, const std::string& package, const
                            const std::optional<std::string>& why) {
   MIST_TRY_VOID(may_change_versions(actor, package));
   if (why) MIST_TRY_VOID(check_reason(*why));
+  MIST_TRY(const std::optional<Store::Standing> found, dependencies_.store.standing(package));
+  const bool is_own = found && found->owner == actor.account.name;
   return dependencies_.store.yank(package, version, why,
-                                  entry_of(actor, why ? "yank" : "unyank", package + " " + version));
+                                  entry_of(actor, why ? "yank" : "unyank", package + " " + version),
+                                  is_own ? Store::YankedBy::Author : Store::YankedBy::Moderator);
 }
 
 Status AuthorActions::test_again(const Actor& actor, const std::string& package, const std::string& version) {

@@ -658,7 +658,14 @@ TEST_P(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
   EXPECT_EQ(entry.string_at("yankReason"), "bad");
   EXPECT_THAT(ask("GET", "/packages/etcd").body,
               HasSubstr("This version was yanked: its author advises against it.</b> The reason: bad"));
-  EXPECT_EQ(ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 204);
+  const WebAnswer refused = ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"});
+  EXPECT_EQ(refused.status, 403) << "a moderator yanked it";
+  EXPECT_EQ(json_of(refused).string_at({"error", "because"}), "bad");
+  EXPECT_EQ(ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 403);
+  EXPECT_EQ(ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "mod"}).status, 204);
+  EXPECT_EQ(ask("PUT", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 204);
+  EXPECT_EQ(ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"}).status, 204)
+      << "her own";
   EXPECT_EQ(ask("DELETE", "/api/v1/projects/etcd", {.as = "ann"}).status, 204);
   EXPECT_EQ(ask("GET", "/packages/etcd").status, 200) << "its versions stay";
   const std::string log = ask("GET", "/api/v1/audit", {.as = "root"}).body;

@@ -381,11 +381,21 @@ Result<std::optional<Version>> SqlStore::version(const std::string& package, con
 }
 
 Status SqlStore::yank(const std::string& package, const std::string& version,
-                      const std::optional<std::string>& why, const Audit& audit) {
+                      const std::optional<std::string>& why, const Audit& audit, YankedBy by) {
   return writing([&](Database& db) -> Status {
     MIST_TRY(const Found found, find_version(db, package, version));
+    std::optional<std::string> by_moderator;
+    MIST_TRY_VOID(db.query(
+        "SELECT yanked FROM versions WHERE id = ? AND yanked IS NOT NULL AND yanked_by_moderator = 1",
+        {found.version}, [&](const Row& row) { by_moderator = row.text(0); }));
+    if (by_moderator && by == YankedBy::Author)
+      return error(ErrorKind::Forbidden, "a moderator yanked {} {}, so only a moderator changes that",
+                   package, version)
+          .with_because(*by_moderator)
+          .with_hint("ask the moderators of this catalog");
     MIST_TRY_VOID(note(db, audit));
-    MIST_TRY_VOID(db.run("UPDATE versions SET yanked = ? WHERE id = ?", {why, found.version}));
+    MIST_TRY_VOID(db.run("UPDATE versions SET yanked = ?, yanked_by_moderator = ? WHERE id = ?",
+                         {why, why && by == YankedBy::Moderator ? 1 : 0, found.version}));
     MIST_TRY_VOID(list_again(db, found.project));
     return index_changed(db);
   });

@@ -56,7 +56,7 @@ class SqlStore final : public Store {
   Result<std::vector<VersionBrief>> versions(const std::string& package) override;
   Result<std::optional<Version>> version(const std::string& package, const std::string& version) override;
   Status yank(const std::string& package, const std::string& version, const std::optional<std::string>& why,
-              const Audit& audit) override;
+              const Audit& audit, YankedBy by) override;
   Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
                                const Page& page) override;
   Result<Facets> facets(const std::string& query, const Narrowing& narrowing) override;

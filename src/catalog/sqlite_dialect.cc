@@ -305,6 +305,7 @@ CREATE INDEX domain_claims_open ON domain_claims (asked) WHERE problem = '';
 )",
                                                    R"(
 ALTER TABLE jobs ADD COLUMN excused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE versions ADD COLUMN yanked_by_moderator INTEGER NOT NULL DEFAULT 0;
 )"};
 
 // Quoted, so that no word is an operator of FTS5.

@@ -180,9 +180,12 @@ class Store {
   /// Newest first. Empty: there is no such package.
   virtual Result<std::vector<VersionBrief>> versions(const std::string& package) = 0;
   virtual Result<std::optional<Version>> version(const std::string& package, const std::string& version) = 0;
-  /// A text, or nothing: then there is none. NotFound: no such version.
+  enum class YankedBy : std::uint8_t { Author, Moderator };
+  /// A text, or nothing: then there is none. NotFound: no such version. Forbidden: a moderator yanked it, and
+  /// this is its author.
   virtual Status yank(const std::string& package, const std::string& version,
-                      const std::optional<std::string>& why, const Audit& audit = {}) = 0;
+                      const std::optional<std::string>& why, const Audit& audit = {},
+                      YankedBy by = YankedBy::Author) = 0;
   /// All of them by name, or those in which every word of `query` occurs, the best first. Where more than
   /// kMostCounted have the words, only those that have them in their name, or else in their description.
   virtual Result<Slice<Listed>> search(const std::string& query, const Narrowing& narrowing,
