@@ -1,5 +1,6 @@
 #include "catalog/trial_messages.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -247,7 +248,7 @@ Error TrialListener::another_hello(std::string_view program) const {
   // The image was looked at before the Pod ran anything (trial_jobs.h).
   if (part_ == TrialPart::All)
     return error(ErrorKind::Invalid, "the Pod says that its program is {}",
-                 escape_controls(program.substr(0, 100)))
+                 escape_controls(clipped(program, 100)))
         .with_detail(SaidByPod());
   return error(ErrorKind::Invalid, "the program of this worker was replaced by {}", program)
       .with_hint("restart the worker")
