@@ -28,8 +28,8 @@ constexpr std::string_view kJobManager = "mistletoe-catalog";
 constexpr const char* kSecretVolume = "task";
 constexpr const char* kProgramCheck = "program";
 constexpr std::int64_t kPodUser = 65532;
-// Long enough for somebody to look at the log of a Pod that failed in the last attempt; one of an earlier attempt
-// goes when the next one begins.
+// Long enough for somebody to look at the log of a Pod that failed in the last attempt; one of an earlier
+// attempt goes when the next one begins.
 constexpr std::int64_t kSecondsAfterEnd = 3600;
 constexpr int kLooksBetweenPods = 15;
 constexpr std::size_t kMostPodWords = 2000;
