@@ -257,7 +257,8 @@ TEST_P(AccountSiteTest, AnAuthorChangesVersionsOnTheirPages) {
   EXPECT_EQ(mod.post("/account/versions/unyank", version).status, 303);
   EXPECT_EQ(mod.post("/account/projects/unlink", {{"name", "etcd"}}).status, 403);
   EXPECT_EQ(ann.post("/account/versions/test", version).status, 303);
-  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->state, VersionState::Queued);
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->state, VersionState::Passed);
+  EXPECT_EQ((*store_->version("etcd", "1.0.0"))->new_test, VersionState::Queued);
   EXPECT_EQ(ann.post("/account/versions/test", version).status, 409);
   EXPECT_THAT(ann.get("/account").body, HasSubstr("href=\"/packages/etcd\""));
   EXPECT_EQ(ann.post("/account/projects/poll", {{"name", "etcd"}}).status, 303);

@@ -431,7 +431,7 @@ TEST_F(MirroredCatalog, AVersionKeepsItsBytesWhereverItIsRead) {
   configure("");
   ASSERT_EQ(fetch("community/etcd:1.2.0"), "community/etcd:1.2.0 two");
   const auto other = copy_of_package(*AddressName::of("https://catalog.example", "etcd"), {"1.2.0"},
-                                      PackageTree{{{"K3.yaml", "name: etcd\n"}, {"content", "evil"}}}, {});
+                                     PackageTree{{{"K3.yaml", "name: etcd\n"}, {"content", "evil"}}}, {});
   ASSERT_TRUE(other.ok());
   mirror.publish("1.2.0", other->artifact);
   ASSERT_TRUE(files.remove_all(paths.cache).ok());

@@ -159,9 +159,11 @@ std::vector<OciPlace> MirrorSettings::missing_layouts(const config::Mirror& mirr
 }
 
 bool is_left_to_mirrors(std::span<const config::Mirror> mirrors, std::string_view address) {
-  const std::optional<AddressName> name = AddressName::of(address);
+  // An address may be a host alone, which is no repository.
+  const std::optional<AddressName> name = AddressName::of(address, "any");
   if (!name) return false;
-  const std::string identity = name->repository.identity().substr(oci::kScheme.size());
+  std::string identity = name->repository.identity().substr(oci::kScheme.size());
+  identity.resize(identity.rfind('/'));
   std::size_t longest = 0;
   bool only = false;
   for (const config::Mirror& each : mirrors) {

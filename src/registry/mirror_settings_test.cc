@@ -157,6 +157,9 @@ TEST(MirrorSettingsOfAddresses, TheLongestPrefixSaysWhetherOnlyMirrorsAreAsked) 
   EXPECT_TRUE(is_left_to_mirrors(mirrors, "https://git.example/opened/packages.git"));
   EXPECT_FALSE(is_left_to_mirrors(mirrors, "https://other.example/packages.git"));
   EXPECT_FALSE(is_left_to_mirrors(mirrors, "/srv/packages.git"));
+  const std::vector<config::Mirror> of_host{{.prefix = "catalog.example", .places = {}, .only = true}};
+  EXPECT_TRUE(is_left_to_mirrors(of_host, "https://catalog.example"));
+  EXPECT_FALSE(is_left_to_mirrors(of_host, "https://catalog.example.com"));
 }
 
 }  // namespace

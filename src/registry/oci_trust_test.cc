@@ -684,7 +684,7 @@ TEST_F(OciTrustTest, APolicyThatOthersMayWriteLetsNothingThrough) {
     return refused;
   };
   for (const Path& each : {paths.trust_policy(), paths.home / "one.pub"})
-    EXPECT_NE(refused_with(each, 0666).find("others may write it"), std::string::npos) << each;
+    EXPECT_NE(refused_with(each, 0666).find("is not a safe place"), std::string::npos) << each;
   paths.named_trust_policy = paths.home / "elsewhere" / "trust.yaml";
   write_policy("  default: remember\n");
   EXPECT_NE(refused_with(paths.home / "elsewhere", 0777).find("everybody may write into it"),
