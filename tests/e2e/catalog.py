@@ -133,8 +133,9 @@ class Catalog:
         return json.loads(text) if status == 200 else None
 
     def state(self, name, version):
+        """That of its newest test, which may be one beside a result that holds."""
         found = self.version(name, version)
-        return found and found["state"]
+        return found and (found["newTest"] or found["state"])
 
     def wait_tested(self, name, version, seconds=SECONDS):
         """Its steps, once the test is over."""
