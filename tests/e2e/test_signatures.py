@@ -151,9 +151,9 @@ def signers_of_a_release_are_known_on_every_machine(t):
     equal(recorded(), [[one["signedWith"]]])
     # An upgrade without a package keeps them, and so does a rollback.
     machine("seventh")
-    t.run("upgrade", "shop", "--set", "x=1")
+    t.run("upgrade", "shop")
     equal(recorded(), [[one["signedWith"]]])
-    t.run("rollback", "shop", "v0")
+    t.run("rollback", "shop", "0")
     equal(recorded(), [[one["signedWith"]]])
     t.run("uninstall", "shop", "--yes")
 
