@@ -127,7 +127,7 @@ def mirror_has_the_index_that_a_git_registry_committed(t):
     contains(t.run("generate", "x", "-p", "shop/plain:0.1.0").out, "ConfigMap")
     t.refused("generate", "x", "-p", "shop/plain:0.2.0", says=["there is no shop/plain:0.2.0 in the mirrors of"])
     check(not (t.dir / "away/cache/registries").exists(), "git was not asked")
-    # What moved since is there after the next run.
+    # The next run copies the changes, too.
     t.env["MIST_HOME_LOCATION"] = str(t.dir / "home")
     (work / "packages/plain/0.3.0").mkdir()
     (work / "packages/plain/0.3.0/map.yaml").write_text(json.dumps(config_map("plain", {"version": "0.3.0"})))
