@@ -1,6 +1,5 @@
 #include "base/control_group.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/kernel_setting.h"
 #include "base/proc_stat.h"
 #include "base/text.h"
 
@@ -23,31 +23,14 @@ constexpr std::string_view kControllers = "cgroup.controllers";
 constexpr std::string_view kDivided = "cgroup.subtree_control";
 constexpr std::string_view kWorker = "worker";
 
-// In place: a file of the kernel isn't replaced. A short write is an error.
-Status write_setting(const Path& file, std::string_view value) {
-  const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return errno_error("open", file, errno);
-  if (::write(fd.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size()))
-    return errno_error("write", file, errno);
-  return {};
-}
-
-// The files of the kernel say a size of 0.
-Result<std::string> read_setting(const Path& file) { return HostFileSystem().read(file); }
-
 // "0::/system.slice/catalog.service", in a line of its own.
 Result<Path> group_of_us(const GroupPlaces& places) {
   constexpr std::string_view kUnified = "0::/";
-  MIST_TRY(const std::string text, read_setting(places.own));
+  MIST_TRY(const std::string text, read_kernel_setting(places.own));
   for (const std::string_view line : split(text, '\n'))
     if (line.starts_with(kUnified) && line.size() > kUnified.size())
       return places.mount / line.substr(kUnified.size());
   return error(ErrorKind::NotFound, "this process has no control group of its own");
-}
-
-bool has_word(std::string_view text, std::string_view word) {
-  const auto words = split(trim(text), ' ');
-  return std::ranges::find(words, word) != words.end();
 }
 
 std::vector<pid_t> processes_in(std::string_view text) {
@@ -74,13 +57,13 @@ bool is_ours(pid_t pid) {
 }
 
 Status move_all(const Path& from, const Path& to) {
-  MIST_TRY(const std::string text, read_setting(from / kProcesses));
+  MIST_TRY(const std::string text, read_kernel_setting(from / kProcesses));
   for (const pid_t pid : processes_in(text)) {
     if (!is_ours(pid))
       return error(ErrorKind::Forbidden, "the control group {} holds processes that aren't ours",
                    from.string());
     // One that has ended meanwhile isn't there to be moved.
-    const Status moved = write_setting(to / kProcesses, std::to_string(pid));
+    const Status moved = write_kernel_setting(to / kProcesses, std::to_string(pid));
     if (!moved.ok() && ProcStat::read(std::to_string(pid))) return moved;
   }
   return {};
@@ -90,7 +73,7 @@ Status move_all(const Path& from, const Path& to) {
 
 Result<std::unique_ptr<ControlGroups>> ControlGroups::make(const GroupPlaces& places) {
   MIST_TRY(const Path own, group_of_us(places));
-  const auto controllers = read_setting(own / kControllers);
+  const auto controllers = read_kernel_setting(own / kControllers);
   if (!controllers.ok() || !has_word(*controllers, "memory") || !has_word(*controllers, "pids"))
     return error(ErrorKind::NotFound, "the control group {} has no memory and tasks to divide", own.string());
   if (::access((own / kProcesses).c_str(), W_OK) != 0 || ::access((own / kDivided).c_str(), W_OK) != 0)
@@ -98,8 +81,8 @@ Result<std::unique_ptr<ControlGroups>> ControlGroups::make(const GroupPlaces& pl
   const Path worker = own / kWorker;
   MIST_TRY_VOID(HostFileSystem().make_directories(worker));
   MIST_TRY_VOID(move_all(own, worker));
-  MIST_TRY_VOID(
-      write_setting(own / kDivided, has_word(*controllers, "cpu") ? "+memory +pids +cpu" : "+memory +pids"));
+  MIST_TRY_VOID(write_kernel_setting(own / kDivided,
+                                     has_word(*controllers, "cpu") ? "+memory +pids +cpu" : "+memory +pids"));
   return std::unique_ptr<ControlGroups>(new ControlGroups(own));
 }
 
@@ -107,13 +90,14 @@ Result<std::unique_ptr<ControlGroup>> ControlGroups::add(const GroupLimits& limi
   const Path directory = directory_ / fmt::format("test-{}-{}", ::getpid(), ++made_);
   MIST_TRY_VOID(HostFileSystem().make_directories(directory));
   auto group = std::make_unique<ControlGroup>(directory);
-  MIST_TRY_VOID(write_setting(directory / "memory.max", std::to_string(limits.memory_bytes)));
-  MIST_TRY_VOID(write_setting(directory / "pids.max", std::to_string(limits.tasks)));
+  MIST_TRY_VOID(write_kernel_setting(directory / "memory.max", std::to_string(limits.memory_bytes)));
+  MIST_TRY_VOID(write_kernel_setting(directory / "pids.max", std::to_string(limits.tasks)));
   // Kernels without swap, or older than these files, have none of them.
-  (void)write_setting(directory / "memory.swap.max", "0");
-  (void)write_setting(directory / "memory.oom.group", "1");
+  (void)write_kernel_setting(directory / "memory.swap.max", "0");
+  (void)write_kernel_setting(directory / "memory.oom.group", "1");
   constexpr unsigned kPeriod = 100'000;  // microseconds
-  (void)write_setting(directory / "cpu.max", fmt::format("{} {}", limits.processors * kPeriod, kPeriod));
+  (void)write_kernel_setting(directory / "cpu.max",
+                             fmt::format("{} {}", limits.processors * kPeriod, kPeriod));
   return group;
 }
 
@@ -127,7 +111,7 @@ Command ControlGroup::inside(Command command) const {
 
 bool ControlGroup::ran_out_of_memory() const {
   constexpr std::string_view kKilled = "oom_kill ";
-  const auto events = read_setting(directory_ / "memory.events");
+  const auto events = read_kernel_setting(directory_ / "memory.events");
   if (!events.ok()) return false;
   return std::ranges::any_of(split(*events, '\n'), [&](std::string_view line) {
     return line.starts_with(kKilled) && trim(line.substr(kKilled.size())) != "0";
@@ -136,7 +120,7 @@ bool ControlGroup::ran_out_of_memory() const {
 
 ControlGroup::~ControlGroup() {
   constexpr int kTries = 100;
-  (void)write_setting(directory_ / "cgroup.kill", "1");
+  (void)write_kernel_setting(directory_ / "cgroup.kill", "1");
   // Its directory can be removed once the last process has ended.
   for (int i = 0; i < kTries && ::rmdir(directory_.c_str()) != 0 && errno == EBUSY; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

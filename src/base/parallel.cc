@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -28,7 +29,11 @@ Status parallel_for(std::size_t count, std::size_t workers, const std::function<
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(workers, count); ++i) threads.emplace_back(run);
+    try {
+      for (std::size_t i = 1; i < std::min(workers, count); ++i) threads.emplace_back(run);
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that there are do it.
+    }
     run();
   }
   if (first) return std::move(first->second);

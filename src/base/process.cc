@@ -1,6 +1,7 @@
 #include "base/process.h"
 #include "base/process_limits.h"
 #include "base/process_usage.h"
+#include "base/task_group.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +17,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -41,12 +43,11 @@ Result<Pipe> make_pipe() {
 
 // A pipe takes so much at once.
 static_assert(kMostThird <= PIPE_BUF);
-Result<UniqueFd> readable(std::string_view content) {
-  MIST_TRY(Pipe pipe, make_pipe());
+Status give(UniqueFd pipe, std::string_view content) {
   if (content.size() > kMostThird ||
-      ::write(pipe.write.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))
+      ::write(pipe.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))
     return error(ErrorKind::Internal, "cannot give a program {} bytes in a pipe", content.size());
-  return std::move(pipe.read);
+  return {};
 }
 
 std::map<std::string, std::string> our_environment() {
@@ -213,18 +214,29 @@ void limit_process(pid_t pid, const Command& command, const ProcessLimits& limit
     const auto seconds = static_cast<rlim_t>(limits.processor_time->count());
     limit_one(pid, RLIMIT_CPU, seconds, seconds + 1);
   }
+  // Since Linux 5.14, it counts in a user namespace what runs there, and before that, all that its user runs.
+  // It binds everybody but root.
+  if (command.tree.threads) {
+    constexpr std::size_t kMargin = 64;
+    const rlim_t most = tasks_of_user(::getuid()) + *command.tree.threads + kMargin;
+    limit_one(pid, RLIMIT_NPROC, most, most);
+  }
 }
 
 // Looks now and then whether a program and its descendants use more than they may.
 class Watch {
  public:
-  Watch(pid_t pid, const TreeLimits& limits) : pid_(pid), limits_(limits) {}
+  Watch(pid_t pid, const TreeLimits& limits) : pid_(pid), limits_(limits) {
+    if (limits_.threads) group_ = TaskGroup::make(*limits_.threads);
+    if (group_ && !group_->add(pid_)) group_.reset();
+  }
 
   std::optional<TreeLimit> look() {
     constexpr std::chrono::milliseconds kBetween{50};
     if (!limits_.threads && !limits_.memory_bytes && !limits_.processor_time) return std::nullopt;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return std::nullopt;
+    if (group_ && group_->was_reached()) return TreeLimit::Threads;
     const ProcessUsage usage = usage_of_process_tree(pid_);
     // On a machine with very many processes, looking takes a while itself.
     const auto end = std::chrono::steady_clock::now();
@@ -239,6 +251,7 @@ class Watch {
  private:
   pid_t pid_;
   const TreeLimits& limits_;
+  std::unique_ptr<TaskGroup> group_;            // null: nobody but us keeps to the number of threads
   std::chrono::steady_clock::time_point next_;  // the first time at once
 };
 
@@ -286,9 +299,9 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   MIST_TRY(Pipe in, make_pipe());
   MIST_TRY(Pipe out, make_pipe());
   MIST_TRY(Pipe err, make_pipe());
-  UniqueFd third;
+  Pipe third;
   if (!command.third.empty()) {
-    MIST_TRY(third, readable(command.third));
+    MIST_TRY(third, make_pipe());
   }
 
   left_groups().reap();
@@ -301,7 +314,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   spawn.dup(out.write.get(), 1);
   if (!command.inherit_stderr) spawn.dup(err.write.get(), 2);
   constexpr int kThird = STDERR_FILENO + 1;
-  if (!command.third.empty()) spawn.dup(third.get(), kThird);
+  if (!command.third.empty()) spawn.dup(third.read.get(), kThird);
   spawn.close_from(command.third.empty() ? kThird : kThird + 1);
   if (!command.directory.empty()) spawn.chdir(command.directory.c_str());
 
@@ -334,6 +347,13 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
     return std::move(failure).with_frame(fmt::format("while running {}", command.program));
   };
 
+  Watch watch(pid, command.tree);
+  // Only now: a program that reads this first begins within its limits. Also where it has ended, since we
+  // have both ends.
+  if (!command.third.empty())
+    if (Status given = give(std::move(third.write), command.third); !given)
+      return abandon(std::move(given).error());
+  third.read.reset();
   ProcessResult result;
   std::string_view input = command.input;
   bool over = false;
@@ -343,7 +363,6 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
   Ending ending(command);
   if (command.inherit_stderr) err.read.reset();
   StderrForwarder forwarder(command);
-  Watch watch(pid, command.tree);
   // Readable when the program ends; without it (before Linux 5.3) the loop looks now and then.
   UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // A child of the program that lives on with its stderr isn't waited for.

@@ -26,7 +26,9 @@ enum class BaseEnvironment : std::uint8_t {
 /// Of a program and its descendants together (process_usage.h says which those are). It is looked at about
 /// twenty times a second, so for a moment a program may use more. Nothing: no limit.
 struct TreeLimits {
-  std::optional<std::size_t> threads = {};  ///< of all processes; each has at least one
+  /// Of all processes; each has at least one. Where there is a group of tasks for it (task_group.h), never
+  /// more than that, and elsewhere, but for root, never many more.
+  std::optional<std::size_t> threads = {};
   std::optional<std::uint64_t> memory_bytes = {};
   std::optional<std::chrono::seconds> processor_time = {};
 };
@@ -40,7 +42,8 @@ struct Command {
   std::map<std::string, std::optional<std::string>> env;  ///< added to `environment`; nullopt removes
   Path directory;                                         ///< empty: ours
   std::string input;                                      ///< given on stdin, then closed
-  /// Content of file descriptor 3, for it to read: at most kMostThird bytes, which a pipe holds.
+  /// Content of file descriptor 3, for it to read: at most kMostThird bytes, which a pipe holds. It comes
+  /// once the program is within its limits.
   std::string third = {};
   bool inherit_stderr = false;  ///< for programs that talk to the user
   bool inherit_stdin = false;

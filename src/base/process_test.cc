@@ -1,5 +1,6 @@
 #include "base/process.h"
 #include "base/process_limits.h"
+#include "base/task_group.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -225,6 +226,30 @@ TEST(HostProcessRunner, BoundsTheProcessesOfATree) {
   ASSERT_TRUE(ended.ok()) << ended.error().to_line();
   EXPECT_EQ(ended->exceeded, TreeLimit::Threads);
   EXPECT_EQ(ended->exit_code, 128 + SIGKILL);
+}
+
+// A program that reads it first starts nothing before it is in its group.
+TEST(HostProcessRunner, GivesTheThirdWithinTheLimitOfTasks) {
+  if (!TaskGroup::make(1)) GTEST_SKIP() << "no control groups of tasks that we may make";
+  Command command;
+  command.program = "python3";
+  command.arguments = {"-c", R"(
+import os, time
+os.fdopen(3).read()
+started = 0
+try:
+    while os.fork() != 0:
+        started += 1
+except OSError:
+    print(started, flush=True)
+time.sleep(600)
+)"};
+  command.third = "go";
+  command.tree.threads = 7;
+  const auto ended = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(2)));
+  ASSERT_TRUE(ended.ok()) << ended.error().to_line();
+  EXPECT_EQ(ended->exceeded, TreeLimit::Threads);
+  EXPECT_TRUE(ended->out.empty() || ended->out == "6\n") << ended->out;
 }
 
 TEST(HostProcessRunner, BoundsTheMemoryOfATree) {

@@ -1,6 +1,8 @@
 #include "base/process_usage.h"
 
 #include <dirent.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -75,6 +77,16 @@ ProcessUsage usage_of_process_tree(pid_t pid) {
   static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   usage.processor_time = std::chrono::milliseconds(ticks * 1000 / ticks_per_second);
   return usage;
+}
+
+std::size_t tasks_of_user(uid_t user) {
+  std::size_t tasks = 0;
+  for (const auto& [pid, process] : all_processes()) {
+    struct stat info{};
+    if (::stat(fmt::format("/proc/{}", pid).c_str(), &info) == 0 && info.st_uid == user)
+      tasks += process.threads;
+  }
+  return tasks;
 }
 
 }  // namespace mist

@@ -22,4 +22,7 @@ struct ProcessUsage {
 /// them, as in a PID namespace that one of them is the first process of. All zero: there is no such process.
 ProcessUsage usage_of_process_tree(pid_t pid);
 
+/// The processes and threads of a user, as RLIMIT_NPROC counts them.
+std::size_t tasks_of_user(uid_t user);
+
 }  // namespace mist

@@ -19,6 +19,7 @@
 #include "main/catalog_serve.h"
 #include "main/catalog_trial.h"
 #include "main/catalog_workers.h"
+#include "main/exhaustion.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
 #include "main/printing.h"
@@ -72,6 +73,7 @@ int main(int argc, char** argv) {
                                   mist::escape_controls(argv[2])));
     return mist::catalog::kAnotherProgram;
   }
+  mist::explain_exhaustion();
   mist::Interrupt interrupt;
   const auto words = std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0);
   const auto asks = [&](std::string_view flag) {

@@ -23,6 +23,7 @@
 #include "engine_digests.h"
 #include "kube/connect.h"
 #include "kube_types_digests.h"
+#include "main/exhaustion.h"
 #include "main/interrupt.h"
 #include "wasm/compiler.h"
 
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == mist::wasm::kCompileVerb)
     return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   occupy_standard_descriptors();
+  mist::explain_exhaustion();
   mist::Interrupt interrupt;
   mist::cli::HostInput in(0);
   mist::cli::HostOutput out(1, "standard output", mist::cli::Buffering::Blocks);

@@ -31,6 +31,7 @@
 #include "kube/connect.h"
 #include "kube/leader.h"
 #include "kube/sharing.h"
+#include "main/exhaustion.h"
 #include "main/interrupt.h"
 #include "main/line_log.h"
 #include "main/printing.h"
@@ -323,6 +324,7 @@ int main(int argc, char** argv) {
     return mist::wasm::run_compiler(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
   // Each arena keeps what its thread freed: with a dozen informers and workers, a third of the memory.
   ::mallopt(M_ARENA_MAX, 1);
+  mist::explain_exhaustion();
   mist::Interrupt interrupt;
   const std::vector<std::string_view> arguments(argv + std::min(argc, 1), argv + argc);
   const auto options = mist::operator_::parse_options(arguments, mist::HostFileSystem());
