@@ -20,7 +20,7 @@ constexpr int kFailedExit = 1;
   std::array<char, 512> line{};
   const int size = std::snprintf(line.data(), line.size(),
                                  "\nerror: the system refused this process %s. It ended at once, as if "
-                                 "killed.\n  hint: %s, then run it again: "
+                                 "killed.\n  try: %s, then run it again: "
                                  "it goes on from what was done, or says how\n",
                                  what, remedy);
   if (size > 0) {

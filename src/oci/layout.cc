@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/url_credentials.h"
 #include "encoding/json.h"
 
 namespace mist::oci {
@@ -65,8 +66,9 @@ std::string types_of(const std::vector<Descriptor>& descriptors) {
 
 Annotations annotations_of(const About& about) {
   Annotations annotations;
+  // A description may have a URL as it was pasted; annotations are public.
   const auto add = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) annotations.emplace(key, value);
+    if (!value.empty()) annotations.emplace(key, without_credentials(value));
   };
   add(kTitleAnnotation, about.title);
   add(kVersionAnnotation, about.version);
@@ -171,6 +173,7 @@ Artifact tree_artifact(std::string archive, const About& about) {
 }
 
 Artifact rendered_artifact(std::string archive, Annotations annotations) {
+  for (auto& [key, value] : annotations) value = without_credentials(value);
   return artifact_of(kRendered, "{}", blob_of(kRendered.layer, std::move(archive)), std::move(annotations));
 }
 

@@ -50,7 +50,8 @@ struct Artifact {
   crypto::Digest digest;    ///< of it
 };
 
-/// The texts about it that people see; empty: not given.
+/// The texts about it that people see; empty: not given. Annotations are public, so credentials in URLs are
+/// left out of them.
 struct About {
   std::string title, version, description;
 };
@@ -67,6 +68,7 @@ Artifact chart_artifact(std::string archive, const encoding::Value& chart, const
 Artifact tree_artifact(std::string archive, const About& about);
 
 /// Rendered objects as Flux's source-controller reads them (`flux push artifact`): tar+gzip of YAML files.
+/// Credentials in URLs are left out of the annotations.
 Artifact rendered_artifact(std::string archive, Annotations annotations);
 
 /// Annotations of manifests (OCI image specification, "Pre-Defined Annotation Keys").

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <future>
 #include <iterator>
 #include <stop_token>
@@ -20,6 +21,7 @@ namespace mist::registry {
 namespace {
 
 constexpr int kMaxPages = 1000;
+constexpr std::chrono::minutes kListingTime{10};  // for all pages
 
 Error wrong_content(const std::string& what, std::string because) {
   return error(ErrorKind::Conflict, "{} is not what its digest says", what)
@@ -287,19 +289,29 @@ Status OciClient::each_page(OciCall call, std::string_view what,
                             const std::function<Status(const http::Response&)>& page,
                             const Context& context) {
   const std::string host = call.host;
+  const std::string frame = fmt::format("while listing {}", what);
+  const Context bounded = context.with_timeout(kListingTime);
+  std::set<std::string> seen;
   for (int count = 0; count < kMaxPages; ++count) {
-    MIST_TRY(const http::Response response,
-             exchange_.send(call, context).in(fmt::format("while listing {}", what)));
-    MIST_TRY_VOID(page(response).in(fmt::format("while listing {}", what)));
+    MIST_TRY_VOID(bounded.check().in(frame));
+    MIST_TRY(const http::Response response, exchange_.send(call, bounded).in(frame));
+    MIST_TRY_VOID(page(response).in(frame));
     const std::optional<std::string> next = oci::next_page(http::find_header(response.headers, "link"));
     if (!next) return {};
     // Only what is asked changes, never who is asked.
     const std::string& asked = call.request.url;
     const std::string origin = exchange_.origin_of(host);
-    const std::string url = resolved_url(resolved_url(origin + "/", asked), *next);
+    const std::string here = resolved_url(origin + "/", asked);
+    const std::string url = resolved_url(here, *next);
     if (origin_in(url) != origin_in(origin))
       return error(ErrorKind::Invalid, "{} lists {} at another address", host, what)
           .with_because(escape_controls(http::loggable_url(url)))
+          .with_hint("ask whoever runs the registry");
+    seen.insert(here);
+    if (seen.contains(url))
+      return error(ErrorKind::Invalid, "{} lists {} in pages that never end", host, what)
+          .with_because(
+              fmt::format("page {} leads back to {}", count + 1, escape_controls(http::loggable_url(url))))
           .with_hint("ask whoever runs the registry");
     call.request.url = url;
   }

@@ -1,5 +1,6 @@
 #include "registry/oci_client.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,6 +16,7 @@ namespace mist::registry {
 namespace {
 
 using testing::authorization_of;
+using ::testing::HasSubstr;
 using testing::MemoryRegistry;
 
 const std::string kModuleBytes("\0asm\1\0\0\0", 8);
@@ -388,6 +390,42 @@ TEST_F(OciClientTest, TagsComeInPagesOfTheSameRegistryOnly) {
   page = 0;
   links = {"<https://evil.example/v2/x/tags/list>; rel=\"next\""};
   EXPECT_EQ(client.tags(kShop, Context()).error().kind, ErrorKind::Invalid);
+}
+
+TEST_F(OciClientTest, APageThatLeadsBackToAnEarlierOneIsRefused) {
+  const auto lists_after = [&](const std::vector<std::string>& links) {
+    const std::size_t before = registry.web.count();
+    registry.before = [links,
+                       page = std::size_t{0}](const http::Request&) mutable -> std::optional<http::Response> {
+      return http::Response{.status = 200,
+                            .headers = {{"Link", fmt::format("<{}>; rel=\"next\"", links.at(page++))}},
+                            .body = R"({"tags":[]})"};
+    };
+    OciClient client = registry.client();
+    const auto listed = client.tags(kShop, Context());
+    EXPECT_FALSE(listed.ok());
+    EXPECT_EQ(listed.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(listed.error().to_line(), HasSubstr("in pages that never end"));
+    return registry.web.count() - before;
+  };
+  EXPECT_EQ(lists_after({"/v2/team/shop/tags/list?n=1000"}), 1u) << "itself";
+  EXPECT_EQ(lists_after({"?last=a", "https://reg.example/v2/team/shop/tags/list?last=b", "?last=a"}), 3u);
+}
+
+TEST_F(OciClientTest, AllPagesTogetherHaveATime) {
+  mist::testing::FakeClock clock;
+  registry.before = [&, page = 0](const http::Request&) mutable -> std::optional<http::Response> {
+    clock.advance(std::chrono::seconds(20));
+    return http::Response{.status = 200,
+                          .headers = {{"Link", fmt::format("<?last={}>; rel=\"next\"", ++page)}},
+                          .body = R"({"tags":[]})"};
+  };
+  OciClient client = registry.client();
+  const auto listed = client.tags(kShop, Context().with_clock(clock));
+  ASSERT_FALSE(listed.ok());
+  EXPECT_EQ(listed.error().kind, ErrorKind::Timeout);
+  EXPECT_THAT(listed.error().to_line(), HasSubstr("the tags of"));
+  EXPECT_EQ(registry.web.count(), 30u) << "ten minutes";
 }
 
 TEST_F(OciClientTest, ReferrersComeInPagesWithABound) {

@@ -84,7 +84,7 @@ class Copier {
     MIST_TRY(const TagPut done,
              put_tag(target_, to_, {tag, raw.bytes, raw.digest, media_type}, options_.overwrite, context_));
     lists_referrers_ = lists_referrers_ || done.lists_referrers;
-    report_.replaced_by = done.replaced_by;
+    report_.after = done.after;
     return {};
   }
 
@@ -217,8 +217,10 @@ class Copier {
     const bool may_merge = ours && role == Role::Attached;
     // Somebody else may write the tag at the same time, but for a layout, which one process writes.
     const bool looks_again = may_merge && target_.is_complete() && !options_.dry_run;
+    TagHistory history;
     for (int attempt = 0;; ++attempt) {
       MIST_TRY(const std::optional<RawManifest> there, find_intact(tag));
+      history.read(there ? there->digest.str() : std::string());
       if (there && there->digest == raw.digest)
         return target_.is_complete() ? Status() : copy(raw, tag, role, State::There, depth + 1);
       const std::optional<oci::Manifest> theirs = there && may_merge ? manifest_in(*there) : std::nullopt;
@@ -227,7 +229,7 @@ class Copier {
       const std::optional<oci::Artifact> merged =
           replaces ? std::nullopt : oci::merged_signatures(*theirs, *ours);
       if (!replaces && !merged) return {};
-      if (attempt == kListAttempts) return did_not_stay(subject, tag);
+      if (attempt == kListAttempts) return did_not_stay(subject, tag, history);
       if (merged)
         MIST_TRY_VOID(put_merged(tag, *ours, *merged));
       else
@@ -236,10 +238,9 @@ class Copier {
     }
   }
 
-  Error did_not_stay(const crypto::Digest& subject, const std::string& tag) const {
-    return error(ErrorKind::Conflict, "the signatures of {}@{} did not stay", to_.str(), subject.str())
-        .with_because(fmt::format("others wrote {} at the same time", tag))
-        .with_hint("copy it again, which adds what is missing");
+  Error did_not_stay(const crypto::Digest& subject, const std::string& tag, const TagHistory& history) const {
+    return history.failure(fmt::format("the signatures of {}@{} did not stay", to_.str(), subject.str()), tag,
+                           "copy it again, which adds what is missing");
   }
 
   Status put_merged(const std::string& tag, const oci::Manifest& ours, const oci::Artifact& merged) {

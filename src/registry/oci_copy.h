@@ -41,7 +41,7 @@ struct CopyReport {
   std::size_t blobs = 0;      ///< that passed through here
   std::size_t mounted = 0;    ///< that the registry took from another repository of its own
   std::uint64_t bytes = 0;    ///< of the blobs that passed through here
-  std::optional<crypto::Digest> replaced_by = {};  ///< what a tag that may move points to instead
+  TagAfter after = {};        ///< how its tag looked in the end
 };
 
 /// Copies the manifest or index that `from` names, with everything that it lists: children before parents, so

@@ -138,18 +138,19 @@ Status add_to_referrers_tag(OciTarget& target, const oci::Repository& repository
   const std::string tag = oci::referrers_tag(subject);
   // A registry knows no "replace only what I read": others may write the list at the same time, so look
   // again.
+  TagHistory history;
   for (int attempt = 0; !added.empty(); ++attempt) {
     MIST_TRY(oci::Index index, referrers_index(target, repository, tag, context));
+    history.read(index.manifests.empty() ? std::string() : index.to_json());
     const std::size_t before = index.manifests.size();
     for (const oci::Descriptor& each : added)
       if (std::ranges::find(index.manifests, each.digest, &oci::Descriptor::digest) == index.manifests.end())
         index.manifests.push_back(each);
     if (index.manifests.size() == before) return {};
     if (attempt == kIndexAttempts)
-      return error(ErrorKind::Conflict, "the list of what refers to {}@{} did not stay", repository.str(),
-                   subject.str())
-          .with_because(fmt::format("others wrote {} at the same time", tag))
-          .with_hint("run the same command again, which adds what is missing");
+      return history.failure(
+          fmt::format("the list of what refers to {}@{} did not stay", repository.str(), subject.str()), tag,
+          "run the same command again, which adds what is missing");
     MIST_TRY([[maybe_unused]] const bool listed,
              target.put_manifest(repository, tag, index.to_json(), oci::kIndexType, context));
   }

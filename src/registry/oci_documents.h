@@ -34,7 +34,8 @@ Result<std::vector<AttachedDocument>> list_documents(OciSource& source, const oc
 
 /// Adds `added` to the index that stands for the referrers of a manifest where the registry has no API for
 /// them (distribution specification, "Pushing Manifests with Subject"). Errors: Invalid (the tag is no
-/// index), Conflict (others write it at the same time, again and again), of OciTarget.
+/// index), Conflict (others write it at the same time, again and again), Retryable (the registry loses it),
+/// of OciTarget.
 Status add_to_referrers_tag(OciTarget& target, const oci::Repository& repository,
                             const crypto::Digest& subject, std::vector<oci::Descriptor> added,
                             const Context& context);

@@ -235,7 +235,7 @@ Result<PushReport> push_artifact(OciClient& client, const oci::Reference& destin
       const TagPut put,
       put_tag(client, destination.repository,
               {destination.tag, artifact.manifest, artifact.digest, oci::kManifestType}, overwrite, context));
-  report.replaced_by = put.replaced_by;
+  report.after = put.after;
   return report;
 }
 

@@ -44,10 +44,10 @@ Result<oci::Artifact> artifact_of(const PackageContent& content, const oci::Abou
 
 /// The outcome of a push.
 struct PushReport {
-  oci::Reference pushed;                           ///< with its tag and the digest of its manifest
-  bool was_there = false;                          ///< exactly so, before: nothing was sent
-  std::uint64_t bytes = 0;                         ///< of its blobs and manifest
-  std::optional<crypto::Digest> replaced_by = {};  ///< what a tag that may move points to instead
+  oci::Reference pushed;    ///< with its tag and the digest of its manifest
+  bool was_there = false;   ///< exactly so, before: nothing was sent
+  std::uint64_t bytes = 0;  ///< of its blobs and manifest
+  TagAfter after = {};      ///< how its tag looked in the end
 };
 
 /// Sends the blobs of an artifact, several at once. Errors: of OciTarget.

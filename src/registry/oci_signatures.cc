@@ -175,9 +175,11 @@ Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& refere
                             .to_json();
   const std::string signature = key.sign(payload);
   // A registry knows no "replace only what I read": whoever signs at the same time may win, so look again.
+  TagHistory history;
   for (int attempt = 0; attempt <= kSignAttempts; ++attempt) {
     MIST_TRY(const std::optional<oci::Manifest> there,
              signature_manifest(client, repository, digest, context));
+    history.read(there ? there->to_json() : std::string());
     MIST_TRY(const bool is_signed,
              is_signed_by(client, repository, digest, there, key.public_key(), context));
     if (is_signed) {
@@ -189,9 +191,8 @@ Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& refere
     MIST_TRY_VOID(push_blobs(client, repository, artifact, context));
     MIST_TRY_VOID(client.push_manifest(repository, report.tag, artifact.manifest, context));
   }
-  return error(ErrorKind::Conflict, "the signature of {}@{} did not stay", repository.str(), digest.str())
-      .with_because(fmt::format("others wrote {} at the same time", report.tag))
-      .with_hint("sign it again");
+  return history.failure(fmt::format("the signature of {}@{} did not stay", repository.str(), digest.str()),
+                         report.tag, "sign it again");
 }
 
 StatementSigner key_signer(const crypto::PrivateKey& key) {

@@ -36,7 +36,8 @@ struct SignOptions {
 };
 
 /// Signs what `reference` names (a tag or a digest, no range) and adds the signature to those that are there.
-/// Errors: Conflict (others keep writing signatures at the same time), as read_signatures.
+/// Errors: Conflict (others keep writing signatures at the same time), Retryable (the registry loses it), as
+/// read_signatures.
 Result<SignReport> sign_artifact(OciClient& client, const oci::Reference& reference,
                                  const crypto::PrivateKey& key, const SignOptions& options,
                                  const Context& context);

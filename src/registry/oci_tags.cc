@@ -49,7 +49,7 @@ Result<TagReport> tag_artifact(OciClient& client, const oci::Reference& referenc
   MIST_TRY_VOID(may_move(repository, tag, report.before, raw.digest, overwrite));
   MIST_TRY(const std::string media_type, media_type_of(raw, report.tagged.str()));
   MIST_TRY_VOID(client.push_manifest(repository, tag, raw.bytes, context, media_type));
-  MIST_TRY(report.replaced_by, check_tag_stayed(client, repository, tag, raw.digest, overwrite, context));
+  MIST_TRY(report.after, check_tag_stayed(client, repository, tag, raw.digest, overwrite, context));
   return report;
 }
 

@@ -29,10 +29,10 @@ Result<std::vector<Tag>> list_tags(OciClient& client, const oci::Repository& rep
 Result<std::string> parse_tag(std::string_view text);
 
 struct TagReport {
-  oci::Reference tagged;                           ///< with the tag and its digest
-  std::optional<crypto::Digest> before = {};       ///< what the tag pointed to; nothing: it is new
-  bool was_there = false;                          ///< it pointed there already
-  std::optional<crypto::Digest> replaced_by = {};  ///< what a tag that may move points to instead
+  oci::Reference tagged;                      ///< with the tag and its digest
+  std::optional<crypto::Digest> before = {};  ///< what the tag pointed to; nothing: it is new
+  bool was_there = false;                     ///< it pointed there already
+  TagAfter after = {};                        ///< how the tag looked in the end
 };
 
 /// Gives what `reference` names (a tag or a digest, no range) another tag in its repository; no blob is sent.

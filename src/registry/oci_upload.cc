@@ -16,6 +16,9 @@ namespace mist::registry {
 namespace {
 
 constexpr int kUploadAttempts = 3;
+// A registry that takes a byte at a time gets on each time, and would have all that is left sent again for
+// each byte. So an upload may fall short of what was sent that often for each of its chunks, on average.
+constexpr std::size_t kShortOfChunk = 8;
 
 std::optional<std::size_t> number_in(std::string_view digits) {
   std::size_t number = 0;
@@ -202,8 +205,10 @@ Result<OciUpload::Sending> OciUpload::send_parts(const oci::Repository& reposito
     const std::size_t left = bytes.size() - progress.offset;
     const std::size_t chunk = std::max(sizes_.chunk_bytes, progress.upload.least_chunk);
     const std::size_t size = progress.in_chunks ? std::min(chunk, left) : left;
+    const std::size_t wanted = progress.offset + size;
     MIST_TRY(const Sending sent, send_part(repository, bytes, size, progress, context));
     if (sent != Sending::Done) return sent;
+    if (progress.offset < wanted && !progress.may_fall_short()) return Sending::BrokenOff;
     progress.in_chunks = true;
   }
   return Sending::Done;
@@ -243,7 +248,9 @@ Result<OciUpload::Sending> OciUpload::finish(const oci::Repository& repository, 
 Result<OciUpload::Sending> OciUpload::send_large(const oci::Repository& repository, const Bytes& blob,
                                                  std::optional<Opened> opened, TransferProgress& told,
                                                  const Context& context) {
-  Progress progress{.upload = std::move(opened).value_or(Opened()), .told = told};
+  Progress progress{.upload = std::move(opened).value_or(Opened()),
+                    .shortfalls_left = kShortOfChunk * (blob.bytes.size() / sizes_.chunk_bytes + 1),
+                    .told = told};
   std::size_t farthest = 0;
   for (int attempt = 1; attempt <= kUploadAttempts; ++attempt) {
     if (progress.upload.location.empty()) {
@@ -256,9 +263,11 @@ Result<OciUpload::Sending> OciUpload::send_large(const oci::Repository& reposito
       MIST_TRY(sent, finish(repository, blob, progress.upload.location, context));
     }
     if (sent == Sending::Done || sent == Sending::Refused) return sent;
-    // Any progress counts as a new beginning.
+    // Any progress counts as a new beginning, as long as there is not too little of it all in all.
+    const bool goes_on = progress.may_fall_short();
     if (progress.offset > farthest) attempt = 0;
     farthest = std::max(farthest, progress.offset);
+    if (!goes_on) break;
     const std::size_t reached = progress.offset;
     MIST_TRY(const bool known, find_offset(repository, blob.bytes.size(), progress, context));
     // It isn't the place that the registry dislikes: GHCR answers so to a chunk of more than 4 MiB.

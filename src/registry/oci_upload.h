@@ -57,7 +57,11 @@ class OciUpload {
     Opened upload = {};
     std::size_t offset = 0;
     bool in_chunks = false;
+    std::size_t shortfalls_left = 0;  // how often less may still arrive than was sent
     TransferProgress& told;
+
+    // Counts once more; false: that was too often.
+    bool may_fall_short() { return shortfalls_left > 0 && --shortfalls_left > 0; }
   };
   // BrokenOff: the connection, or the registry, failed. Misplaced: the registry doesn't take that part
   // there. Refused: it takes no such parts, or puts them together in another way.

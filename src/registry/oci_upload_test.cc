@@ -46,7 +46,8 @@ class UploadServer {
 
   OciClient client(const std::optional<Login>& login = std::nullopt) { return client(registry.web, login); }
   /// By way of a transport that leads to `registry.web`.
-  static OciClient client(http::Transport& transport, const std::optional<Login>& login) {
+  static OciClient client(http::Transport& transport, const std::optional<Login>& login,
+                          std::size_t chunk_bytes = 3) {
     return OciClient(transport,
                      [login](const std::string&, const std::string&,
                              const Context&) -> Result<std::optional<Login>> { return login; },
@@ -54,7 +55,7 @@ class UploadServer {
                         return std::vector<std::string>{"1.1.1.1"};
                       },
                       .large_from = 4,
-                      .chunk_bytes = 3});
+                      .chunk_bytes = chunk_bytes});
   }
 
   std::size_t count_of(std::string_view method) const {
@@ -368,6 +369,41 @@ TEST_F(OciUploadTest, AnUploadThatNeverGetsOnIsGivenUp) {
   ASSERT_FALSE(pushed.ok());
   EXPECT_EQ(pushed.error().kind, ErrorKind::Retryable);
   EXPECT_LE(server.ranges.size(), 8u) << "not for ever";
+}
+
+// Whether it breaks off after the byte, or says that it took no more.
+TEST_F(OciUploadTest, AnUploadThatGetsOnByAByteAtATimeIsGivenUp) {
+  const std::string bytes(1000, 'x');
+  const oci::Blob blob{oci::descriptor_of("application/octet-stream", bytes), bytes};
+  for (const int status : {202, 502}) {
+    std::size_t arrived = 1, asked = 0;
+    MemoryRegistry registry;
+    registry.before = [&](const http::Request& request) -> std::optional<http::Response> {
+      if (request.url.find("/blobs/uploads/") == std::string::npos) return std::nullopt;
+      const bool is_part = request.method == "PATCH";
+      if (is_part) ++arrived, ++asked;
+      return http::Response{.status = is_part ? status : 202,
+                            .headers = {{"Location", "/v2/team/shop/blobs/uploads/1"},
+                                        {"Range", fmt::format("0-{}", arrived - 1)}},
+                            .body = {}};
+    };
+    OciClient client = UploadServer::client(registry.web, std::nullopt, 100);
+    const Status pushed = client.push_blob(kUploadedTo, blob, Context());
+    ASSERT_FALSE(pushed.ok());
+    EXPECT_EQ(pushed.error().kind, ErrorKind::Retryable);
+    EXPECT_THAT(pushed.error().to_line(), ::testing::HasSubstr("of its 1000 bytes arrived"));
+    EXPECT_LE(asked, 100u) << status;
+  }
+}
+
+TEST_F(OciUploadTest, AnUploadThatGetsOnByAPartOfAChunkAtATimeArrives) {
+  UploadServer server(
+      [](const http::Request& request, std::string& arrived) -> std::optional<http::Response> {
+        if (request.method != "PATCH" || request.body.size() < 3) return std::nullopt;
+        arrived += request.body.substr(0, 2);
+        return status_only(502);
+      });
+  EXPECT_EQ(push(server), "");
 }
 
 TEST_F(OciUploadTest, ARegistryThatTakesNoChunksGetsTheWhole) {

@@ -7,11 +7,14 @@
 #include "registry/oci_fixture.h"
 #include "registry/oci_packages.h"
 #include "registry/oci_tags.h"
+#include "testing/recorded_events.h"
 
 namespace mist::registry {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::MemoryRegistry;
 
 // Somebody else who publishes under the same tag of reg.example, when a test says so.
@@ -38,6 +41,11 @@ class PublishedTag : public ::testing::Test {
   Result<PushReport> push(std::string_view tag, Overwrite overwrite = Overwrite::No) {
     return push_artifact(client, reference(fmt::format("oci://reg.example/team/shop:{}", tag)), ours,
                          overwrite, Context());
+  }
+  static std::vector<std::string> warnings(const PushReport& report) {
+    mist::testing::RecordedEvents events;
+    warn_of_tag(events, report.pushed, report.after);
+    return events.messages;
   }
   void expect_lost(const Error& failure) {
     EXPECT_EQ(failure.kind, ErrorKind::Conflict);
@@ -79,7 +87,7 @@ TEST_F(PublishedTag, TheSameContentFromOthersIsNoConflict) {
   };
   const auto pushed = push("1.4.0");
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  EXPECT_FALSE(pushed->replaced_by);
+  EXPECT_FALSE(pushed->after.replaced_by);
   EXPECT_EQ(puts(), 0u);
 }
 
@@ -87,11 +95,12 @@ TEST_F(PublishedTag, OfATagThatMayMoveItIsReported) {
   others_publish_at("HEAD", 2);
   const auto pushed = push("prod");
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  ASSERT_EQ(pushed->replaced_by, theirs.digest);
-  EXPECT_EQ(moved_again_text(pushed->pushed, *pushed->replaced_by),
-            fmt::format("oci://reg.example/team/shop:prod is {} now, not {}: somebody else moved it at the "
-                        "same time",
-                        theirs.digest.str(), ours.digest.str()));
+  ASSERT_EQ(pushed->after.replaced_by, theirs.digest);
+  EXPECT_THAT(
+      warnings(*pushed),
+      ElementsAre(fmt::format(
+          "oci://reg.example/team/shop:prod is {} now, not {}: somebody else moved it at the same time",
+          theirs.digest.str(), ours.digest.str())));
 }
 
 TEST_F(PublishedTag, SoItIsOfAVersionThatIsToBeReplaced) {
@@ -102,7 +111,52 @@ TEST_F(PublishedTag, SoItIsOfAVersionThatIsToBeReplaced) {
   others_publish_at("HEAD", 2);
   const auto pushed = push("1.4.0", Overwrite::Yes);
   ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
-  EXPECT_EQ(pushed->replaced_by, theirs.digest);
+  EXPECT_EQ(pushed->after.replaced_by, theirs.digest);
+}
+
+TEST_F(PublishedTag, ARegistryThatTakesAManifestAndLosesItIsAnError) {
+  registry.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.method != "PUT" || request.url.find("/manifests/") == std::string::npos) return std::nullopt;
+    return http::Response{.status = 201, .headers = {}, .body = {}};
+  };
+  for (const std::string_view tag : {"1.4.0", "prod"}) {
+    const auto pushed = push(tag);
+    ASSERT_FALSE(pushed.ok()) << tag;
+    EXPECT_EQ(pushed.error().kind, ErrorKind::Retryable);
+    EXPECT_THAT(pushed.error().message, HasSubstr("which it took"));
+    EXPECT_THAT(pushed.error().because, HasSubstr(ours.digest.str()));
+  }
+}
+
+TEST_F(PublishedTag, ATagThatDoesNotShowYetIsAWarning) {
+  registry.before = [](const http::Request& request) -> std::optional<http::Response> {
+    if (!is_about_tag(request, "HEAD")) return std::nullopt;
+    return http::Response{.status = 404, .headers = {}, .body = {}};
+  };
+  for (const std::string_view tag : {"1.4.0", "prod"}) {
+    const auto pushed = push(tag);
+    ASSERT_TRUE(pushed.ok()) << pushed.error().to_line();
+    EXPECT_FALSE(pushed->after.replaced_by);
+    EXPECT_THAT(warnings(*pushed), ElementsAre(HasSubstr("doesn't show it under the tag")));
+  }
+  registry.before = {};
+  EXPECT_THAT(warnings(*push("1.4.0")), IsEmpty());
+}
+
+TEST(TagHistory, OnlyOthersWhoWroteAreNamed) {
+  TagHistory lost;
+  for (int i = 0; i < 3; ++i) lost.read("");
+  EXPECT_EQ(lost.failure("it did not stay", "tag", "sign it again").kind, ErrorKind::Retryable);
+  EXPECT_EQ(lost.failure("it did not stay", "tag", "sign it again").to_line(),
+            "it did not stay (the registry took tag, and doesn't have it)");
+  TagHistory stale;
+  for (int i = 0; i < 3; ++i) stale.read("a");
+  EXPECT_EQ(stale.failure("it did not stay", "tag", "sign it again").kind, ErrorKind::Retryable);
+  TagHistory others;
+  for (const char* const text : {"", "a", "a"}) others.read(text);
+  EXPECT_EQ(others.failure("it did not stay", "tag", "sign it again").kind, ErrorKind::Conflict);
+  EXPECT_THAT(others.failure("it did not stay", "tag", "sign it again").to_line(),
+              HasSubstr("others wrote tag at the same time"));
 }
 
 TEST_F(PublishedTag, APushOfAVersionAsksThreeTimesForItsTag) {
@@ -151,7 +205,7 @@ TEST_F(PublishedTag, SoIsATagThatIsGiven) {
   const auto moved = tag_artifact(client, reference("oci://reg.example/team/shop:1.4.0-rc1"), "prod",
                                   Overwrite::No, Context());
   ASSERT_TRUE(moved.ok()) << moved.error().to_line();
-  EXPECT_EQ(moved->replaced_by, theirs.digest);
+  EXPECT_EQ(moved->after.replaced_by, theirs.digest);
 }
 
 }  // namespace

@@ -353,8 +353,7 @@ Result<std::vector<registry::CopyReport>> copy_all(
       activity.fail();
       return std::move(report).error();
     }
-    if (report->replaced_by)
-      dependencies.events.warn(registry::moved_again_text(report->to, *report->replaced_by));
+    registry::warn_of_tag(dependencies.events, report->to, report->after);
     reports.push_back(*std::move(report));
   }
   return reports;

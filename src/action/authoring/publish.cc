@@ -42,16 +42,24 @@ bool is_annotation(std::string_view path) {
          (path.starts_with(".spec.") && path.find(kAnnotations) != std::string_view::npos);
 }
 
-// Packages put checksums of secrets into annotations, so those count only if a secret can be read there.
-bool holds_secret(const DrawnField& field, const render::ObjectView& objects, const SecretTraces& traces) {
-  if (is_secret(field.key) || !is_annotation(field.path)) return true;
+// The field's text; nothing: there is no such field, or it is no text.
+std::optional<std::string> text_at(const DrawnField& field, const render::ObjectView& objects) {
   const auto object = objects.find(field.key);
-  if (object == objects.end()) return true;
+  if (object == objects.end()) return std::nullopt;
   const render::Nodes nodes = render::nodes_of(*object->second);
   const auto value = nodes.find(field.path);
-  if (value == nodes.end()) return true;
-  return traces.finds(value->second->is_string() ? value->second->as_string()
-                                                 : encoding::to_json(*value->second));
+  if (value == nodes.end() || !value->second->is_string()) return std::nullopt;
+  return value->second->as_string();
+}
+
+// Packages put checksums of secrets into annotations. Anything else that was drawn there may be a part of a
+// secret, or another form of one, as in other fields. With another seed only the digest is another: a name
+// that the other render doesn't have was drawn itself.
+bool holds_secret(const DrawnField& field, const render::ObjectView& objects,
+                  const render::ObjectView& other_seed, const SecretTraces& traces) {
+  if (is_secret(field.key) || !is_annotation(field.path)) return true;
+  const std::optional<std::string> text = text_at(field, objects);
+  return !text || !text_at(field, other_seed) || !traces.is_clean_digest(*text);
 }
 
 Result<std::vector<RenderedObject>> published_objects(std::vector<RenderedObject> objects,
@@ -76,7 +84,8 @@ Result<std::vector<DrawnField>> drawn_fields_of(const render::RenderedRelease& r
   std::vector<std::string> secrets = render::drawn_texts(fields, view, other_view);
   for (const auto& [name, secret] : rendered.secrets) secrets.push_back(secret.reveal());
   const SecretTraces traces(secrets);
-  std::erase_if(fields, [&](const DrawnField& field) { return !holds_secret(field, view, traces); });
+  std::erase_if(fields,
+                [&](const DrawnField& field) { return !holds_secret(field, view, other_view, traces); });
   return fields;
 }
 
@@ -109,7 +118,17 @@ Error refused(const std::vector<DrawnField>& fields) {
 std::string source_of(const release::PackageInfo& package) {
   // A path of this machine says nothing to others.
   const bool is_path = package.reference.starts_with('.') || package.reference.starts_with('/');
-  return is_path ? std::string() : config::redact_urls(package.reference);
+  return is_path ? std::string() : package.reference;
+}
+
+// Annotations are public. `said_as`: the flag that gave `text`; null: the package did.
+std::string public_text(const std::string& text, const char* said_as, EventSink& events) {
+  std::string cleaned = config::without_credentials(text);
+  if (cleaned != text && said_as != nullptr)
+    events.warn(
+        fmt::format("{} has credentials in a URL: they are left out of the annotation, which is public: {}",
+                    said_as, escape_controls(cleaned)));
+  return cleaned;
 }
 
 std::string revision_of(const release::PackageInfo& package) {
@@ -235,8 +254,11 @@ Result<Publication> prepare_publication(render::RenderedRelease rendered, const 
     return error(ErrorKind::Invalid, "{} renders no objects that could be published",
                  publication.package.reference);
   if (rendered.fixed) publication.created = rendered.fixed->frozen_clock;
-  publication.source = options.source.empty() ? source_of(publication.package) : options.source;
-  publication.revision = options.revision.empty() ? revision_of(publication.package) : options.revision;
+  publication.source = options.source.empty() ? public_text(source_of(publication.package), nullptr, events)
+                                              : public_text(options.source, "--source", events);
+  publication.revision = options.revision.empty()
+                             ? public_text(revision_of(publication.package), nullptr, events)
+                             : public_text(options.revision, "--revision", events);
   return publication;
 }
 

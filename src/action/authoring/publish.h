@@ -16,7 +16,8 @@
 namespace mist::action {
 
 /// How to treat secrets that the package drew. A drawn field is secret unless it is an annotation of another
-/// object than a Secret in which none can be read: there packages put checksums.
+/// object than a Secret, and a hexadecimal digest in which no part of one stands: there packages put
+/// checksums.
 enum class DrawnSecrets : std::uint8_t {
   Refuse,    ///< none may be there
   Include,   ///< they are published, readable for everybody who may pull
@@ -36,12 +37,13 @@ struct Publication {
   std::vector<release::RenderedObject> objects;
   std::vector<apimachinery::ObjectKey> left_out = {};  ///< DrawnSecrets::External
   std::string created = {};                            ///< RFC 3339: the clock of the render
-  std::string source = {};                             ///< empty: not said
-  std::string revision = {};
+  std::string source = {};    ///< without credentials, as it is public; empty: not said
+  std::string revision = {};  ///< likewise
   release::PackageInfo package = {};
 };
 
 /// `rendered`: a render without a cluster, with its fixed inputs. Its objects are those of applied_objects().
+/// `events` hears of credentials in the options' annotations, which are left out.
 /// Conflict: a secret was drawn, and `options` doesn't let it be published; names the fields and the flag.
 /// Invalid: no objects, or two with one identity. Also errors of rendering once more.
 Result<Publication> prepare_publication(render::RenderedRelease rendered, const PublishOptions& options,

@@ -15,6 +15,7 @@ namespace {
 
 using registry::testing::MemoryRegistry;
 using release::RenderedObject;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -33,9 +34,12 @@ class Publish : public ::testing::Test {
   static constexpr std::string_view kMap =
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {a: \"1\"}\n";
 
+  static constexpr std::string_view kSum = "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5";
+  static constexpr std::string_view kOtherSum =
+      "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b";
   static std::string deployment(std::string_view checksum, std::string_view variable) {
     return fmt::format(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, annotations: {{sum: {}}}}}\n"
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, annotations: {{sum: \"{}\"}}}}\n"
         "spec: {{value: {}}}\n",
         checksum, variable);
   }
@@ -140,6 +144,27 @@ TEST_F(Publish, ALocalPathIsNoSource) {
   EXPECT_THAT(artifact_of(*said)->manifest, HasSubstr(R"("main@sha1:0")"));
 }
 
+TEST_F(Publish, CredentialsInUrlsAreNotPublished) {
+  render::RenderedRelease release = rendered({object(kMap)});
+  const auto said = prepare_publication(release,
+                                        {.source = "https://ci:geheim@git.example/x.git?token=geheim&ref=a",
+                                         .revision = "https://ci:geheim@git.example/x@sha1:0"},
+                                        events, Context());
+  ASSERT_TRUE(said.ok()) << said.error().to_line();
+  EXPECT_EQ(said->source, "https://git.example/x.git?ref=a");
+  EXPECT_EQ(said->revision, "https://git.example/x@sha1:0");
+  EXPECT_THAT(artifact_of(*said)->manifest, Not(HasSubstr("geheim")));
+  EXPECT_THAT(events.messages,
+              ElementsAre(AllOf(HasSubstr("--source has credentials"), Not(HasSubstr("geheim"))),
+                          AllOf(HasSubstr("--revision has credentials"), Not(HasSubstr("geheim")))));
+  release.package.reference = "git+https://ci:geheim@git.example/x.git";
+  release.package.name = "https://ci:geheim@git.example/x";
+  const auto of_package = prepare_publication(release, {}, events, Context());
+  ASSERT_TRUE(of_package.ok()) << of_package.error().to_line();
+  EXPECT_EQ(of_package->source, "git+https://git.example/x.git");
+  EXPECT_THAT(artifact_of(*of_package)->manifest, Not(HasSubstr("geheim")));
+}
+
 TEST_F(Publish, DrawnSecretsAreRefusedWithTheirNamesAndTheFlag) {
   const auto refused = prepared({object(secret("one")), object(kMap)}, {object(secret("two")), object(kMap)},
                                 DrawnSecrets::Refuse);
@@ -159,8 +184,8 @@ TEST_F(Publish, ASecretOfTheUserIsTheirOwn) {
 
 TEST_F(Publish, ExternalSecretsAreLeftOutAndTheirChecksumsStay) {
   const auto published =
-      prepared({object(secret("one")), object(deployment("sum1", "same"))},
-               {object(secret("two")), object(deployment("sum2", "same"))}, DrawnSecrets::External);
+      prepared({object(secret("one")), object(deployment(kSum, "same"))},
+               {object(secret("two")), object(deployment(kOtherSum, "same"))}, DrawnSecrets::External);
   ASSERT_TRUE(published.ok()) << published.error().to_line();
   ASSERT_EQ(published->left_out.size(), 1u);
   EXPECT_EQ(published->left_out[0].display(), "Secret db");
@@ -213,10 +238,34 @@ TEST_F(Publish, ASecretThatCanBeReadInAnAnnotationIsRefused) {
             prepare(templated("Deployment", text), templated("Deployment", "-"), named, policy).ok());
       }
     }
-    const auto sum = prepare(annotated("ConfigMap", "9c1a0f3e"), annotated("ConfigMap", "00000000"), named,
+    const auto sum = prepare(annotated("ConfigMap", kSum), annotated("ConfigMap", kOtherSum), named,
                              DrawnSecrets::External);
     EXPECT_TRUE(sum.ok()) << sum.error().to_line();
   }
+}
+
+// The password is Tr0ub4dor&3xyzXYZ012, or fully another one.
+TEST_F(Publish, APartOrAnotherFormOfASecretInAnAnnotationIsRefused) {
+  const auto annotated = [](std::string_view key, std::string_view text) {
+    return object(
+        fmt::format("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, annotations: {{{}: \"{}\"}}}}\n",
+                    key, text));
+  };
+  const auto prepare = [&](const RenderedObject& now, const RenderedObject& other) {
+    return prepared({object(secret("Tr0ub4dor&3xyzXYZ012")), now},
+                    {object(secret("AnotherOne~98765432a")), other}, DrawnSecrets::External);
+  };
+  for (const std::string_view text :
+       {"Tr0ub4dor&3xyzXY", "TR0UB4DOR&3XYZXYZ012", "r0ub4", "Ge0ho4qbe&3klmKLM012", "54723075623464",
+        "5472307562346f6f0000000000000000000000005472307562346400000000000", "12345678"}) {
+    const auto refused = prepare(annotated("x", text), annotated("x", "-"));
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_THAT(refused.error().because, HasSubstr("ConfigMap web: .metadata.annotations.x"));
+    EXPECT_THAT(refused.error().to_line(), Not(HasSubstr(text)));
+  }
+  EXPECT_FALSE(prepare(annotated("Tr0ub4dor", kSum), annotated("AnotherOne", kSum)).ok()) << "a name";
+  EXPECT_TRUE(prepare(annotated("x", kSum), annotated("x", kOtherSum)).ok());
+  EXPECT_TRUE(prepare(annotated("x", fmt::format("sha256:{}", kSum)), annotated("x", kOtherSum)).ok());
 }
 
 TEST_F(Publish, AKeyThatIsCalledLikeAnnotationsIsNone) {

@@ -28,6 +28,26 @@ TEST(SecretTraces, ADigestIsNoTrace) {
   EXPECT_FALSE(SecretTraces({"ab", ""}).finds("abab"));
 }
 
+TEST(SecretTraces, ADigestIsCleanWhereNoPartOfASecretStandsInIt) {
+  const std::string secret = "Tr0ub4dor&3xyzXYZ012", token = "0f1e2d3c4b5a69788796a5b4c3d2e1f0aabbccdd";
+  const SecretTraces traces({secret, token});
+  const std::string sum = crypto::sha256(secret).hex();
+  for (const std::string& text : {sum, "sha256:" + sum, sum.substr(0, 32), sum.substr(0, 63)})
+    EXPECT_TRUE(traces.is_clean_digest(text)) << text;
+  const auto digits = [](std::string_view text) {
+    std::string all;
+    for (const char c : text) all += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return all;
+  };
+  const std::string backwards(token.rbegin(), token.rend());
+  for (const std::string& text :
+       {std::string(), std::string("9c1a0f3e"), sum.substr(0, 31), sum + sum + "0", sum + " " + sum,
+        secret.substr(0, 16), "sha256:" + secret, digits(secret.substr(0, 16)), digits(secret.substr(3, 16)),
+        "f" + digits(secret.substr(0, 16)), digits(lower_case(secret).substr(0, 16)), token.substr(0, 32),
+        backwards.substr(0, 32), sum.substr(0, 40) + token.substr(3, 10), "md5:" + token.substr(1, 32)})
+    EXPECT_FALSE(traces.is_clean_digest(text)) << text;
+}
+
 TEST(SecretTraces, FindsBytesAndLinesOfAKey) {
   const SecretTraces bytes({base64_encode("0123456789abcdef")});
   EXPECT_TRUE(bytes.finds("30313233343536373839616263646566"));

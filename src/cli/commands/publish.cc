@@ -187,8 +187,7 @@ Result<ExitCode> run_publish(const Invocation& invocation, Machine& machine) {
     return std::move(report).error();
   }
   activity.reset();
-  if (report->replaced_by)
-    machine.events->warn(registry::moved_again_text(report->pushed, *report->replaced_by));
+  registry::warn_of_tag(*machine.events, report->pushed, report->after);
   MIST_TRY(const PublishSignature signature,
            sign_publication(machine, *client, report->pushed, signer, keyless.get())
                .in(fmt::format("it is published, but not signed: {}", report->pushed.str())));

@@ -160,8 +160,8 @@ Result<registry::PushReport> send_package(Machine& machine, registry::OciClient&
           .in(fmt::format("while pushing to {}", to.str()));
   if (!pushed)
     activity.fail();
-  else if (pushed->replaced_by)
-    machine.events->warn(registry::moved_again_text(pushed->pushed, *pushed->replaced_by));
+  else
+    registry::warn_of_tag(*machine.events, pushed->pushed, pushed->after);
   return pushed;
 }
 

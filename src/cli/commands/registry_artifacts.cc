@@ -153,7 +153,7 @@ Result<ExitCode> run_copy(const Invocation& invocation, Machine& machine) {
     activity.fail();
     return report.error();
   }
-  if (report->replaced_by) machine.events->warn(registry::moved_again_text(report->to, *report->replaced_by));
+  registry::warn_of_tag(*machine.events, report->to, report->after);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     Value value = copy_report_value(*report);
     if (!wanted) value.set("from", fmt::format("{}@{}", source, report->to.digest->str()));
@@ -187,8 +187,7 @@ Result<ExitCode> run_tag(const Invocation& invocation, Machine& machine) {
   MIST_TRY(const oci::Reference source, registry::with_tag(*client, wanted, machine.context));
   MIST_TRY(const registry::TagReport report,
            registry::tag_artifact(*client, source, tag, overwrite_of(invocation), machine.context));
-  if (report.replaced_by)
-    machine.events->warn(registry::moved_again_text(report.tagged, *report.replaced_by));
+  registry::warn_of_tag(*machine.events, report.tagged, report.after);
   if (const OutputFormat format = output_format(invocation); format != OutputFormat::Table) {
     print_value(machine, format,
                 Value::object({{"reference", report.tagged.str()},

@@ -201,8 +201,7 @@ Result<ExitCode> run_index(const Invocation& invocation, Machine& machine) {
       MIST_TRY(const registry::PushReport report,
                action::push_index(*client, place.text, built.entries, machine.context));
       written = report.pushed.str();
-      if (report.replaced_by)
-        machine.events->warn(registry::moved_again_text(report.pushed, *report.replaced_by));
+      registry::warn_of_tag(*machine.events, report.pushed, report.after);
       return {};
     };
     if (Status status = build(); !status) {
