@@ -99,7 +99,7 @@ bool TaskGroup::was_reached() const {
 
 TaskGroup::~TaskGroup() {
   constexpr int kTries = 100;
-  // What was killed ends a moment later. A later run removes what is still there.
+  // Killed processes end a moment later. A later run removes a group that is still there.
   for (int i = 0; i < kTries && ::rmdir(directory_.c_str()) != 0 && errno == EBUSY; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }

@@ -1,7 +1,7 @@
 #pragma once
-// What a program says when the machine has no thread or memory left for it. This project's own code knows
-// errors as results; the standard library throws these two from anywhere, and nothing in the middle could go
-// on.
+// The last words of a program for which the machine has no thread or memory left. This project's own code
+// knows errors as results; the standard library throws these two from anywhere, and nothing in the middle
+// could go on.
 
 namespace mist {
 
