@@ -30,16 +30,19 @@ Value hidden_value(const VersionBrief& version) {
 
 // Of one that isn't hidden; the downloads come last in what it begins.
 Value brief_value(const VersionBrief& version) {
-  return Value::object({{"package", Value(version.package)},
-                        {"version", Value(version.version)},
-                        {"tag", Value(version.tag)},
-                        {"commit", Value(version.commit)},
-                        {"digest", text_or_null(version.digest)},
-                        {"state", Value(to_string(version.state))},
-                        {"newTest", version.new_test ? Value(to_string(*version.new_test)) : Value()},
-                        {"yanked", version.yanked ? Value(*version.yanked) : Value()},
-                        {"hidden", Value()},
-                        {"created", Value(format_time(version.created))}});
+  return Value::object(
+      {{"package", Value(version.package)},
+       {"version", Value(version.version)},
+       {"tag", Value(version.tag)},
+       {"commit", Value(version.commit)},
+       {"digest", text_or_null(version.digest)},
+       {"state", Value(to_string(version.state))},
+       {"newTest", version.new_test ? Value(to_string(*version.new_test)) : Value()},
+       {"yanked", version.yanked ? Value(*version.yanked) : Value()},
+       {"yankedBy",
+        version.yanked ? Value(version.is_yanked_by_moderator ? "moderator" : "author") : Value()},
+       {"hidden", Value()},
+       {"created", Value(format_time(version.created))}});
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ struct VersionBrief {
   /// Of a version that has a result, and is tested once more: Queued or Testing.
   std::optional<VersionState> new_test = {};
   std::optional<std::string> yanked = {};  ///< why
+  bool is_yanked_by_moderator = false;
   std::optional<std::string> hidden = {};  ///< why moderators hid it, or its package
   bool is_package_hidden = false;          ///< `hidden` is of the package
   Review review = Review::Published;

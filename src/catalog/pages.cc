@@ -446,8 +446,10 @@ Markup warnings(const Version& shown) {
         "its author and moderators see this page. Publish the correction as another version.</p>\n",
         shown.rejected_because);
   if (shown.yanked)
-    out += markup("<p class=\"note\"><b>This version was yanked: its author advises against it.</b> {}</p>\n",
-                  shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);
+    out +=
+        markup("<p class=\"note\"><b>This version was yanked: {} against it.</b> {}</p>\n",
+               shown.is_yanked_by_moderator ? "the moderators of this catalog advise" : "its author advises",
+               shown.yanked->empty() ? "There is no reason given." : "The reason: " + *shown.yanked);
   if (shown.state == VersionState::Failed)
     out += markup(
         "<p class=\"note bad\"><b>This version failed its test.</b> <a href=\"{}/test\">See the "

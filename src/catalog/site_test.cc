@@ -657,7 +657,8 @@ TEST_P(SiteTest, AnAuthorLinksAndNobodyElseChangesIt) {
   EXPECT_TRUE(entry.is_true_at("yanked"));
   EXPECT_EQ(entry.string_at("yankReason"), "bad");
   EXPECT_THAT(ask("GET", "/packages/etcd").body,
-              HasSubstr("This version was yanked: its author advises against it.</b> The reason: bad"));
+              HasSubstr("yanked: the moderators of this catalog advise against it.</b> The reason: bad"));
+  EXPECT_EQ(json_of(ask("GET", "/api/v1/packages/etcd/versions/1.0.0")).string_at("yankedBy"), "moderator");
   const WebAnswer refused = ask("DELETE", "/api/v1/packages/etcd/versions/1.0.0/yank", {.as = "ann"});
   EXPECT_EQ(refused.status, 403) << "a moderator yanked it";
   EXPECT_EQ(json_of(refused).string_at({"error", "because"}), "bad");

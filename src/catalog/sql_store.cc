@@ -40,7 +40,7 @@ constexpr std::string_view kBrief =
     "v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.downloads, "
     "p.hidden, v.hidden, v.review, v.rejected, (SELECT CASE WHEN o.holder IS NULL THEN 0 ELSE 1 END FROM "
     "jobs o "
-    "WHERE o.version = v.id AND o.open = 1 AND v.state IN (2, 3))";
+    "WHERE o.version = v.id AND o.open = 1 AND v.state IN (2, 3)), v.yanked_by_moderator";
 constexpr std::string_view kVersionsOf =
     "FROM versions v JOIN projects p ON p.id = v.project WHERE p.name = ?";
 
@@ -61,6 +61,7 @@ VersionBrief brief_in(const Row& row) {
                        .created = time_of(row.integer(8)),
                        .downloads = row.integer(9)};
   if (!row.is_null(7)) version.yanked = row.text(7);
+  version.is_yanked_by_moderator = version.yanked && row.integer(15) != 0;
   if (!row.is_null(14)) version.new_test = static_cast<VersionState>(row.integer(14));
   version.is_package_hidden = !row.is_null(10);
   if (version.is_package_hidden || !row.is_null(11))
@@ -70,9 +71,9 @@ VersionBrief brief_in(const Row& row) {
 
 Version version_in(const Row& row) {
   Version version{brief_in(row)};
-  version.readme = row.text(16);
+  version.readme = row.text(17);
   // Our own text; a damaged one shows as a package that says nothing.
-  if (const auto facts = encoding::parse_json(row.text(15)); facts.ok())
+  if (const auto facts = encoding::parse_json(row.text(16)); facts.ok())
     version.facts = PackageFacts::from_value(*facts);
   return version;
 }

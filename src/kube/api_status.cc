@@ -105,6 +105,11 @@ std::string hint_for(int status, std::string_view reason, std::string_view messa
                  "object "
                  "or the rule";
   if (status == 413) return "split the object: the API server takes about 3 MB";
+  // What an API server says whose copy of a collection isn't ready (cacher.go of its storage).
+  if (status == 429 && message.contains("storage is (re)initializing"))
+    return "a server that has just started is ready a moment later; if it stays so, the server can't read "
+           "one of "
+           "these objects: list them with kubectl get -A, without a selector, which says why";
   if (status == 429) return "the server is overloaded: try again later";
   return {};
 }

@@ -24,6 +24,9 @@ constexpr Duration kLongestListBackOff = 10s;
 // A server that asks to wait longer is asked again after that.
 constexpr Duration kLongestAskedWait = 60s;
 constexpr int kFailuresBeforeWarning = 3;
+// A server sends watches away (429) for as long as its own copy of the collection can't be made, for which one
+// object that can't be converted is enough. Only a list tells why.
+constexpr int kSentAwayBeforeList = 4;
 // A line that can't be read comes again from the same version; a list leads past it.
 constexpr int kUnreadableBeforeList = 5;
 
@@ -166,6 +169,7 @@ Watcher::Connection Watcher::connect(const WatchHandler& handler, const Context&
     Error failure = answer_error(*response, asked_);
     // A load balancer, or an API server whose etcd is away, answers in place of the one that was there.
     connection.away = connection.unopened = response->status >= 500;
+    connection.sent_away = response->status == 429;
     connection.asked_wait = http::parse_retry_after(http::find_header(response->headers, "Retry-After"),
                                                     dependencies_.clock.now());
     if (failure.kind == ErrorKind::Gone)
@@ -187,6 +191,7 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
   MIST_TRY(bool wanted, list(handler, context));
   int failures = 0;
   int unreadable = 0;  // in a row
+  int sent_away = 0;   // in a row
   bool relist = false;
   while (wanted) {
     MIST_TRY_VOID(context.check());
@@ -215,8 +220,9 @@ Status Watcher::run(const WatchHandler& handler, const Context& context) {
       if (useful) failures = 0;
       if (connection.progressed) unreadable = 0;
       unreadable = connection.unreadable ? unreadable + 1 : unreadable;
-      relist = connection.relist || unreadable == kUnreadableBeforeList;
-      if (relist) unreadable = 0;
+      sent_away = connection.sent_away ? sent_away + 1 : 0;
+      relist = connection.relist || unreadable == kUnreadableBeforeList || sent_away == kSentAwayBeforeList;
+      if (relist) unreadable = sent_away = 0;
       if (!connection.broken && !connection.fatal && useful) continue;
     }
     MIST_TRY_VOID(context.check());

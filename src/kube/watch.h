@@ -53,6 +53,7 @@ class Watcher {
     bool progressed = false;             // at least one good event
     bool away = false;                   // the server couldn't be reached, or went away
     bool unopened = false;               // it answered nothing, or that it can't open the watch
+    bool sent_away = false;              // it asked for patience (429)
     bool unreadable = false;             // a line that can't be read broke it
     std::optional<Duration> asked_wait;  // what it said in Retry-After
     std::optional<Error> broken;

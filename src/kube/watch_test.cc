@@ -247,6 +247,22 @@ TEST_F(WatchTest, WaitsAsLongAsAnOverloadedServerAsks) {
   EXPECT_LE(sleeps[1], 62s);
 }
 
+// Its copy of the collection can't be made, and only a list tells why.
+TEST_F(WatchTest, ListsAgainWhereWatchesAreSentAwayEachTime) {
+  listing({}, "10");
+  const auto sent_away = [&] {
+    connections.push_back({{}, http::Response{.status = 429, .headers = {}, .body = {}}});
+  };
+  for (int i = 0; i < 4; ++i) sent_away();
+  lists.push_back(error(ErrorKind::Retryable, "Pod default/a can't be converted"));
+  listing({pod("a", "20")}, "21");
+  for (int i = 0; i < 3; ++i) sent_away();
+  connections.push_back({{line("ADDED", "b", 22)}});
+  ASSERT_TRUE(run(4).ok());
+  EXPECT_THAT(unlisted, ElementsAre("Pod default/a can't be converted"));
+  EXPECT_THAT(opened, ElementsAre("10", "10", "10", "10", "21", "21", "21", "21"));
+}
+
 TEST_F(WatchTest, DoesNotSpinOnAServerThatEndsWatchesAtOnce) {
   listing({}, "10");
   for (int i = 0; i < 5; ++i) connections.push_back({});

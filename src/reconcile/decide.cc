@@ -60,15 +60,6 @@ bool only_runs(const ObjectId& id) {
          std::ranges::end(kKinds);
 }
 
-// An act that comes after objects of which none is there has nothing to save. `held`: their nodes.
-bool has_something_to_save(const std::vector<std::string>& held, const Record& recorded,
-                           const Queries& queries) {
-  return held.empty() || std::ranges::any_of(recorded.objects, [&](const Recorded& each) {
-           return std::ranges::find(held, each.node) != held.end() &&
-                  !queries.observe(each.id, true).absent();
-         });
-}
-
 class Reconciler {
  public:
   Reconciler(const Blueprint& blueprint, const Value& instance, const Record& recorded,
@@ -91,15 +82,19 @@ class Reconciler {
     remember_successes();
     for (const graph::Node node : blueprint_.order()) {
       const std::string& name = told(node).name;
-      if (!told(node).at_teardown || goes_out_of_order(instance_, name) || !has_a_use(node)) continue;
+      if (!told(node).at_teardown || goes_out_of_order(instance_, name) ||
+          !survey_.has_something_to_save(node))
+        continue;
       if (const Facts& facts = survey_.of(node);
           facts.made == Facts::Made::Yes && recorded_.reached(name, facts.hash))
         continue;
       judge_node(node);
       if (survey_.wanted(node) == Truth::False) continue;
       judge_former_jobs(node, survivors.freed);
+      // One that is wanted only now, too.
+      const auto& held = plan_.record.last_acts[name] = survey_.held_by(node);
       survivors.held.emplace(name, name);
-      for (const std::string& before : survey_.held_by(node)) survivors.held.emplace(before, name);
+      for (const std::string& before : held) survivors.held.emplace(before, name);
       plan_.nodes.push_back(std::move(reports_[node]));
     }
     return std::move(plan_);
@@ -129,10 +124,6 @@ class Reconciler {
     if (report.state != NodeState::NotWanted && report.state != NodeState::Ready && !is_written) return;
     report.state = state;
     report.detail = std::move(detail);
-  }
-
-  bool has_a_use(graph::Node node) const {
-    return has_something_to_save(survey_.held_by(node), recorded_, queries_);
   }
 
   // Jobs of inputs that a last act no longer has: it waits for those that run, and the others, `freed`, don't

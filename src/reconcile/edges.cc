@@ -82,6 +82,8 @@ bool Survey::holds(std::size_t edge_index, std::string& why) const {
   if (is_wanted && is_passed(edge)) return true;
   if (edge.until == Condition::Gone || edge.until == Condition::Terminating) return is_gone(edge, why);
   if (!is_wanted) return true;
+  // It won't run.
+  if (blueprint_.nodes()[edge.from].at_teardown && !has_something_to_save(edge.from)) return true;
   const Facts& source = facts_[edge.from];
   const bool so = edge.until == Condition::Present ? is_there(edge.from, why) : ready(edge.from, &why);
   if (!so || !edge.contract) return so;

@@ -548,11 +548,42 @@ std::vector<std::string> Survey::after(graph::Node node) const {
 }
 
 std::vector<std::string> Survey::held_by(graph::Node last_act) const {
-  return names_before(
+  const std::vector<std::string> before = names_before(
       last_act, [](graph::Node) { return false; },
-      [&](graph::Node before) {
-        return blueprint_.nodes()[before].at_teardown || !blueprint_.nodes()[before].writes_objects();
+      [&](graph::Node each) {
+        return blueprint_.nodes()[each].at_teardown || !blueprint_.nodes()[each].writes_objects();
       });
+  std::set<std::string> held(before.begin(), before.end());
+  // The record has an object under the state that it is in.
+  for (const auto& [object, states] : writers_)
+    if (std::ranges::any_of(states, [&](graph::Node state) {
+          return std::ranges::find(before, blueprint_.name_of(state)) != before.end();
+        }))
+      for (const graph::Node state : states) held.insert(blueprint_.name_of(state));
+  // Which objects a node has can't be told as long as its function can't be called: then it is as it was
+  // noted.
+  const auto is_unclear = [&](const std::string& name) {
+    const auto node = blueprint_.node_called(name);
+    return node && facts_[*node].made != Facts::Made::Yes;
+  };
+  const bool is_any_unclear = std::ranges::any_of(before, is_unclear);
+  if (const auto noted = record_.last_acts.find(blueprint_.name_of(last_act));
+      noted != record_.last_acts.end())
+    for (const std::string& name : noted->second)
+      if (is_unclear(name) || (is_any_unclear && blueprint_.node_called(name))) held.insert(name);
+  return {held.begin(), held.end()};
+}
+
+bool Survey::has_something_to_save(graph::Node last_act) const {
+  return reconcile::has_something_to_save(held_by(last_act), record_, queries_);
+}
+
+bool has_something_to_save(const std::vector<std::string>& held, const Record& recorded,
+                           const Queries& queries) {
+  return held.empty() || std::ranges::any_of(recorded.objects, [&](const Recorded& each) {
+           return std::ranges::find(held, each.node) != held.end() &&
+                  !queries.observe(each.id, true).absent();
+         });
 }
 
 std::vector<std::string> Survey::names_before(graph::Node node,

@@ -119,8 +119,11 @@ class Survey {
   /// Nodes with objects of their own that come before, over nodes without.
   std::vector<std::string> after(graph::Node node) const;
   /// Of an act that runs before the instance is torn down: the nodes whose objects stay until then, those
-  /// before other such acts that come before it among them.
+  /// before other such acts that come before it among them, and those of other states of the same objects.
   std::vector<std::string> held_by(graph::Node last_act) const;
+  /// Whether any of those objects may be there, or there are none at all. An act without them doesn't run,
+  /// and nothing waits for it.
+  bool has_something_to_save(graph::Node last_act) const;
 
  private:
   /// The names of nodes with objects of their own that come before by teardown edges, beyond those that are
@@ -179,5 +182,9 @@ class Survey {
 
 /// The part of an instance that functions are given, as `instance`.
 Value for_functions(const Value& instance);
+
+/// The same of what a record says: `held` as Survey::held_by().
+bool has_something_to_save(const std::vector<std::string>& held, const Record& recorded,
+                           const Queries& queries);
 
 }  // namespace mist::reconcile

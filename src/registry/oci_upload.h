@@ -61,7 +61,10 @@ class OciUpload {
     TransferProgress& told;
 
     // Counts once more; false: that was too often.
-    bool may_fall_short() { return shortfalls_left > 0 && --shortfalls_left > 0; }
+    bool may_fall_short() {
+      if (shortfalls_left > 0) --shortfalls_left;
+      return shortfalls_left > 0;
+    }
   };
   // BrokenOff: the connection, or the registry, failed. Misplaced: the registry doesn't take that part
   // there. Refused: it takes no such parts, or puts them together in another way.

@@ -309,6 +309,43 @@ def a_revision_that_does_not_fit_the_awaited_crd_leaves_its_conversions(t):
 
 
 @test
+def an_object_that_cannot_be_converted_is_named_and_hides_only_news(t):
+    """The server lists no object of the kind then. What is known is looked after, and the author learns why the rest isn't seen."""
+    group = f"{t.ns}.example.com"
+    operator = webhook(t, "operator", "--listen", "127.0.0.1:0")
+    remove_all(t, group)
+    publish(t, two_versions(group, "v1"))
+    wait_told(t, "InForce")
+
+    def not_watched():
+        line = 'mistletoe_blueprint_not_watched{blueprint="app",namespace=""} '
+        return next(each[len(line):] for each in served(t, operator, "/metrics")[1].splitlines() if each.startswith(line))
+
+    equal(create(t, group, "v1", "web", image="nginx:1")[0], 201, "a good object")
+    t.kube.wait("it is made", lambda: made(t, "web") == {"image": "nginx", "tag": "1"})
+    equal(not_watched(), "0", "before")
+    equal(create(t, group, "v1", "bad", image="a:b:c")[0], 201, "one that can't be converted")
+    wait_told(t, "NotWatched", f"App {t.ns}/bad can't be converted from version v1 to v2", "a:b:c is no image")
+    equal(not_watched(), "1", "while it is there")
+    t.kube.wait("there is an Event", lambda: any(
+        each["reason"] == "NotWatched" and each["involvedObject"]["name"] == "app" and each["type"] == "Warning"
+        for each in t.kube.checked("GET", f"/api/v1/namespaces/{t.ns}/events")["items"]))
+    t.kube.delete("ConfigMap", t.ns, "web")
+    t.kube.wait("the other one is repaired", lambda: made(t, "web") == {"image": "nginx", "tag": "1"})
+    # Of an operator that starts then, too.
+    operator.stop(signal.SIGKILL)
+    operator.start()
+    t.kube.wait("it converts", lambda: t.kube.request("GET", f"{address(t, group, 'v2')}/web")[0] == 200)
+    wait_told(t, "NotWatched", f"App {t.ns}/bad can't be converted")
+    check(made(t, "web"), "nothing is removed for want of knowledge")
+
+    t.kube.checked("PATCH", f"{address(t, group, 'v1')}/bad", {"spec": {"image": "a:b"}}, "application/merge-patch+json")
+    t.kube.wait("it is made", lambda: made(t, "bad") == {"image": "a", "tag": "b"})
+    wait_told(t, "InForce")
+    t.kube.wait("it is counted no more", lambda: not_watched() == "0")
+
+
+@test
 def many_clients_write_the_old_version_at_once(t):
     """Each create is converted several times; none of them is refused."""
     group = f"{t.ns}.example.com"

@@ -86,6 +86,37 @@ def an_operator_waits_for_a_kind_that_comes_later(t):
 
 
 @test
+def a_kind_of_children_that_cannot_be_listed_is_told_with_the_servers_words(t):
+    """The server lists nothing of a kind while the webhook that converts one of its objects doesn't answer."""
+    where, group = kind(t, "Thing", "things"), GROUP.format(ns=t.ns)
+    version = {"served": True, "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
+    t.kube.create("CustomResourceDefinition", None, {"metadata": {"name": f"parts.{group}"}, "spec": {
+        "group": group, "scope": "Namespaced", "names": {"kind": "Part", "plural": "parts", "singular": "part"},
+        "versions": [{"name": "v1", "storage": True, **version}, {"name": "v2", "storage": False, **version}]}})
+    t.cleanup(lambda: t.kube.delete("CustomResourceDefinition", None, f"parts.{group}"))
+    parts = f"/apis/{group}/v2/namespaces/{t.ns}/parts"
+    t.kube.wait("the kind is served", lambda: t.kube.request("GET", parts)[0] == 200)
+    blueprint(t, ONE, f"{group}/v2", "Part", "spec = {}")
+    operator = Operator(t)
+    make(t, where)
+    t.kube.wait("the child is made", lambda: t.kube.request("GET", f"{parts}/web")[0] == 200)
+    operator.stop()
+    crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/parts.{group}"
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"}}
+    t.kube.checked("PATCH", crd, {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}, "application/merge-patch+json")
+    t.kube.wait("nothing is listed", lambda: t.kube.request("GET", parts)[0] == 500)
+    operator.start()
+    said = lambda: next((c["message"] for c in t.kube.checked("GET", f"{where}/web").get("status", {}).get("conditions", [])  # noqa: E731
+                         if c["type"] == "Ready"), "")
+    t.kube.wait("it is said", lambda: "conversion webhook for" in said())
+    contains(said(), f"Part {t.ns}/web can't be read", "https://127.0.0.1:1/convert")
+    t.kube.checked("PATCH", crd, {"spec": {"conversion": {"strategy": "None", "webhook": None}}}, "application/merge-patch+json")
+    t.kube.wait("it is well again", lambda: "can't be read" not in said())
+    t.kube.checked("DELETE", f"{where}/web")
+    wait_torn_down(t, where)
+
+
+@test
 def an_operator_tears_down_where_the_kind_of_a_child_is_gone(t):
     where, late = kind(t, "Thing", "things"), kind(t, "Late", "lates")
     blueprint(t, ONE, f"{GROUP.format(ns=t.ns)}/v1", "Late", "spec = {}")

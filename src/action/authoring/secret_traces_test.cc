@@ -41,10 +41,11 @@ TEST(SecretTraces, ADigestIsCleanWhereNoPartOfASecretStandsInIt) {
   };
   const std::string backwards(token.rbegin(), token.rend());
   for (const std::string& text :
-       {std::string(), std::string("9c1a0f3e"), sum.substr(0, 31), sum + sum + "0", sum + " " + sum,
-        secret.substr(0, 16), "sha256:" + secret, digits(secret.substr(0, 16)), digits(secret.substr(3, 16)),
-        "f" + digits(secret.substr(0, 16)), digits(lower_case(secret).substr(0, 16)), token.substr(0, 32),
-        backwards.substr(0, 32), sum.substr(0, 40) + token.substr(3, 10), "md5:" + token.substr(1, 32)})
+       {std::string(), std::string("9c1a0f3e"), sum.substr(0, 31), sum + sum + "0",
+        fmt::format("{} {}", sum, sum), secret.substr(0, 16), "sha256:" + secret,
+        digits(secret.substr(0, 16)), digits(secret.substr(3, 16)), "f" + digits(secret.substr(0, 16)),
+        digits(lower_case(secret).substr(0, 16)), token.substr(0, 32), backwards.substr(0, 32),
+        sum.substr(0, 40) + token.substr(3, 10), "md5:" + token.substr(1, 32)})
     EXPECT_FALSE(traces.is_clean_digest(text)) << text;
 }
 
