@@ -32,6 +32,7 @@ constexpr std::string_view kEscalates = " is attempting to grant RBAC permission
 constexpr std::string_view kNoDryRun = "does not support dry run";
 // The resourcequota plugin of apiserver's admission.
 constexpr std::string_view kOverQuota = "exceeded quota: ";
+constexpr std::string_view kCopyNotReady = "storage is (re)initializing";
 // The dispatcher of apiserver's admission policies, and webhookerrors.ToStatusErr.
 constexpr std::string_view kPolicy = "Policy '", kBinding = "' with binding '", kDenied = " denied ";
 constexpr std::string_view kWebhook = "admission webhook \"";
@@ -112,6 +113,7 @@ ApiFailure read_failure(const Value& status, ErrorKind kind) {
   const std::string_view message = status.string_at("message");
   failure.webhook = webhook_in(message);
   failure.no_right = kind == ErrorKind::Forbidden && says_no_right(message);
+  failure.copy_not_ready = kind == ErrorKind::Retryable && message.contains(kCopyNotReady);
   failure.over_quota = kind == ErrorKind::Forbidden && message.contains(kOverQuota);
   failure.denied_by = deniers_in(message);
   failure.no_dry_run = kind == ErrorKind::Invalid && message.contains(kNoDryRun);
@@ -197,6 +199,7 @@ bool is_denied(const Error& failure) {
 }
 bool is_denied_by_admission(const Error& failure) { return is_denied(failure) && !is_without_right(failure); }
 bool is_over_quota(const Error& failure) { return fact(failure).over_quota; }
+bool is_copy_not_ready(const Error& failure) { return fact(failure).copy_not_ready; }
 const std::vector<std::string>& denied_by(const Error& failure) { return fact(failure).denied_by; }
 bool is_without_dry_run(const Error& failure) { return fact(failure).no_dry_run; }
 std::string_view refused_field(const Error& failure) { return fact(failure).field; }

@@ -53,6 +53,9 @@ struct ApiFailure {
   bool no_dry_run = false;
   /// A ResourceQuota would be exceeded.
   bool over_quota = false;
+  /// The server's own copy of the collection isn't there (cacher.go of its storage): it has just started, or
+  /// can't read one of the objects. It says which only to a list with a limit and without selectors.
+  bool copy_not_ready = false;
   /// Denied by: a policy and its binding (ValidatingAdmissionPolicy), or a webhook, by its name in its
   /// configuration. Empty: nobody is named.
   std::vector<std::string> denied_by = {};
@@ -106,6 +109,8 @@ bool is_denied(const Error& failure);
 bool is_denied_by_admission(const Error& failure);
 /// Whether a ResourceQuota was in the way.
 bool is_over_quota(const Error& failure);
+/// As ApiFailure::copy_not_ready.
+bool is_copy_not_ready(const Error& failure);
 /// The policy and the binding, or the webhook, that denied it, by name; empty: it was nothing of that.
 const std::vector<std::string>& denied_by(const Error& failure);
 /// Whether it refused a dry run only because one of its webhooks can't be asked in one.

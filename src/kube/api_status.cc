@@ -80,7 +80,8 @@ std::string excerpt(std::string_view body) {
   return escape_controls(cut_text(text, kExcerpt));
 }
 
-std::string hint_for(int status, std::string_view reason, std::string_view message, const Asked& asked) {
+std::string hint_for(int status, std::string_view reason, std::string_view message, const Asked& asked,
+                     const ApiFailure& fact) {
   if (status == 401)
     return asked.user.empty()
                ? "the context has no credentials that this server takes: choose another with --context"
@@ -105,8 +106,7 @@ std::string hint_for(int status, std::string_view reason, std::string_view messa
                  "object "
                  "or the rule";
   if (status == 413) return "split the object: the API server takes about 3 MB";
-  // What an API server says whose copy of a collection isn't ready (cacher.go of its storage).
-  if (status == 429 && message.contains("storage is (re)initializing"))
+  if (status == 429 && fact.copy_not_ready)
     return "a server that has just started is ready a moment later; if it stays so, the server can't read "
            "one of "
            "these objects: list them with kubectl get -A, without a selector, which says why";
@@ -160,7 +160,7 @@ Error bare_error(const http::Response& response, const Asked& asked) {
   Error failure =
       error(kind_of(response.status, ""), "cannot {} {} on {}", asked.verb, asked.object, asked.server)
           .with_because(fmt::format("HTTP {}: {}{}", response.status, meaning(response.status), what))
-          .with_hint(hint_for(response.status, "", "", asked));
+          .with_hint(hint_for(response.status, "", "", asked, {}));
   if (response.status >= 300 && response.status < 400)
     failure.hint =
         "is the server address of the context an API server? Redirects are not followed, because "
@@ -197,7 +197,7 @@ Error status_error(const Value& status, int http_status, const Asked& asked) {
   if (because.empty()) because = fmt::format("HTTP {}: {}", http_status, meaning(http_status));
   const std::string hint = std::ranges::any_of(fact.causes, is_of_terminating)
                                ? "wait until the namespace is gone, or choose another"
-                               : hint_for(http_status, reason, status.string_at("message"), asked);
+                               : hint_for(http_status, reason, status.string_at("message"), asked, fact);
   return error(kind, "cannot {} {} on {}", asked.verb, asked.object, asked.server)
       .with_because(std::move(because))
       .with_hint(hint)

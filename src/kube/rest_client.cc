@@ -378,11 +378,24 @@ Result<std::string> RestClient::list_pages(const ResourceInfo& resource, const L
   ListOptions pages = options;
   for (int attempt = 1;; ++attempt) {
     auto version = list_once(resource, pages, what, page, context);
+    if (!version && is_copy_not_ready(version.error()))
+      return why_not_listed(resource, options.ns, what, std::move(version).error(), context);
     if (version || version.error().kind != ErrorKind::Gone || attempt == kListAttempts) return version;
     // The continue token was too old. A collection that is too large for the server's memory of versions is
     // read in one piece in the end, as client-go does.
     if (attempt + 1 == kListAttempts && options.most == 0) pages.page_size = 0;
   }
+}
+
+// A list with a limit and without selectors is answered without the server's own copy, and so with the reason
+// why there is none. Page by page, as one object may be it; nothing of them is kept.
+Error RestClient::why_not_listed(const ResourceInfo& resource, const std::string& ns, const Asked& what,
+                                 Error failure, const Context& context) {
+  const auto next_page = [](std::vector<Value>&, bool) { return true; };
+  auto all = list_once(resource, {.ns = ns}, what, next_page, context);
+  return all.ok() || is_copy_not_ready(all.error()) || context.stop().stop_requested()
+             ? std::move(failure)
+             : std::move(all).error();
 }
 
 Result<std::string> RestClient::list_once(const ResourceInfo& resource, const ListOptions& options,

@@ -131,6 +131,8 @@ class RestClient final : public Client, public PodLogs, public ServiceProxy, pub
                                  const PageHandler& page, const Context& context);
   Result<std::string> list_once(const ResourceInfo& resource, const ListOptions& options, const Asked& asked,
                                 const PageHandler& page, const Context& context);
+  Error why_not_listed(const ResourceInfo& resource, const std::string& ns, const Asked& what, Error failure,
+                       const Context& context);
   Asked asked_for(std::string verb, const ResourceInfo& resource, const ListOptions& options) const;
 
   const std::shared_ptr<http::Transport> transport_;

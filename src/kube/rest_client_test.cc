@@ -477,6 +477,26 @@ TEST_F(RestClientTest, TellsWhetherAServiceFailedOrNobodyReachedIt) {
   EXPECT_FALSE(is_unreached(failure()));
 }
 
+// With selectors it only says that its own copy of the collection isn't there.
+TEST_F(RestClientTest, AServerThatCannotReadAnObjectIsAskedWhy) {
+  const std::string not_ready =
+      R"({"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "storage is (re)initializing"})";
+  const std::string why = R"({"kind": "Status", "code": 500, "message": "conversion webhook for a failed"})";
+  const auto failure = [&] { return client.list(deployments, {.ns = "shop", .label_selector = "a=b"}, {}); };
+  web->reply(429, not_ready);
+  web->reply(500, why);
+  EXPECT_EQ(failure().error().because, "conversion webhook for a failed");
+  EXPECT_EQ(last().url, "https://h:6443/base/apis/apps/v1/namespaces/shop/deployments?limit=500");
+  // It has just started.
+  for (const std::string& next : {not_ready, std::string(R"({"kind": "DeploymentList", "items": []})")}) {
+    web->reply(429, not_ready);
+    web->reply(next == not_ready ? 429 : 200, next);
+    const auto busy = failure();
+    EXPECT_EQ(busy.error().because, "storage is (re)initializing");
+    EXPECT_TRUE(busy.error().hint.contains("without a selector")) << busy.error().hint;
+  }
+}
+
 // The transport must not hide the outage by waiting it out: the server may come back with an older state.
 TEST_F(RestClientTest, AWatchListsAgainAfterAnOutageHoweverShort) {
   RestClient patient{std::make_shared<http::RetryingTransport>(*web, clock, random, events),

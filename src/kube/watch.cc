@@ -24,8 +24,8 @@ constexpr Duration kLongestListBackOff = 10s;
 // A server that asks to wait longer is asked again after that.
 constexpr Duration kLongestAskedWait = 60s;
 constexpr int kFailuresBeforeWarning = 3;
-// A server sends watches away (429) for as long as its own copy of the collection can't be made, for which one
-// object that can't be converted is enough. Only a list tells why.
+// A server sends watches away (429) for as long as its own copy of the collection can't be made, for which
+// one object that can't be converted is enough. Only a list tells why.
 constexpr int kSentAwayBeforeList = 4;
 // A line that can't be read comes again from the same version; a list leads past it.
 constexpr int kUnreadableBeforeList = 5;

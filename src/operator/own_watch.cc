@@ -22,7 +22,9 @@ Status OwnWatch::begin(kube::Client& client, const WatchedNamespaces& namespaces
   }
   MIST_TRY_VOID(namespaces.check_kind(of.kind, resource->namespaced));
   informer = std::make_unique<kube::MultiNamespaceInformer>(client, *resource, options, namespaces.names(),
-                                                            prune, changed, clock, events);
+                                                            prune, changed, clock, events,
+                                                            // Whoever waits for what isn't listed says why.
+                                                            [changed] { changed(std::nullopt); });
   since = clock.steady_now();
   return {};
 }

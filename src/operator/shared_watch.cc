@@ -26,7 +26,9 @@ SharedWatch::SharedWatch(kube::Client& client, const kube::ResourceInfo& resourc
       told_(std::move(told)),
       informer_(
           client, resource, {.ns = ns}, namespaces, [this](Value& object) { prune(object); },
-          [this](const std::optional<Key>& key) { changed(key); }, clock, events) {}
+          [this](const std::optional<Key>& key) { changed(key); }, clock, events,
+          // Whoever waits for what isn't listed says why.
+          [this] { changed(std::nullopt); }) {}
 
 SharedWatch::Label SharedWatch::first_label(std::string_view selector) {
   const std::string_view first = selector.substr(0, selector.find(','));
