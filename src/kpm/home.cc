@@ -162,8 +162,7 @@ Error all_yanked(const Wanted& wanted, const std::vector<const Listed*>& yanked)
     if (!each->yank_reason.empty())
       reasons.push_back(
           fmt::format("{}: {}", each->k3.version.to_string(), escape_controls(each->yank_reason)));
-  failure.because =
-      reasons.empty() ? "no reason was given" : join(reasons, "\n");
+  failure.because = reasons.empty() ? "no reason was given" : join(reasons, "\n");
   failure.hint = fmt::format("look for another Kube, or name the version to take it all the same: {}:{}",
                              wanted.name, newest.k3.version.to_string());
   return failure;

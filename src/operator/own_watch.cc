@@ -21,10 +21,10 @@ Status OwnWatch::begin(kube::Client& client, const WatchedNamespaces& namespaces
     return std::move(resource).error();
   }
   MIST_TRY_VOID(namespaces.check_kind(of.kind, resource->namespaced));
-  informer = std::make_unique<kube::MultiNamespaceInformer>(client, *resource, options, namespaces.names(),
-                                                            prune, changed, clock, events,
-                                                            // Whoever waits for what isn't listed says why.
-                                                            [changed] { changed(std::nullopt); });
+  informer = std::make_unique<kube::MultiNamespaceInformer>(
+      client, *resource, options, namespaces.names(), prune, changed, clock, events,
+      // An instance that waits for its objects learns why.
+      [changed] { changed(std::nullopt); });
   since = clock.steady_now();
   return {};
 }

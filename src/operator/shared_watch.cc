@@ -27,7 +27,7 @@ SharedWatch::SharedWatch(kube::Client& client, const kube::ResourceInfo& resourc
       informer_(
           client, resource, {.ns = ns}, namespaces, [this](Value& object) { prune(object); },
           [this](const std::optional<Key>& key) { changed(key); }, clock, events,
-          // Whoever waits for what isn't listed says why.
+          // An instance that waits for its objects learns why.
           [this] { changed(std::nullopt); }) {}
 
 SharedWatch::Label SharedWatch::first_label(std::string_view selector) {
