@@ -107,9 +107,9 @@ std::string hint_for(int status, std::string_view reason, std::string_view messa
                  "or the rule";
   if (status == 413) return "split the object: the API server takes about 3 MB";
   if (status == 429 && fact.copy_not_ready)
-    return "a server that has just started is ready a moment later; if it stays so, the server can't read "
-           "one of "
-           "these objects: list them with kubectl get -A, without a selector, which says why";
+    return "a server that has just started is ready a moment later; if it stays so, it can't read one of "
+           "these "
+           "objects: list all of the kind, without a selector, and it says why";
   if (status == 429) return "the server is overloaded: try again later";
   return {};
 }
