@@ -522,16 +522,18 @@ TEST_F(WorkerTest, AVersionThatCannotBeTestedIsToldSoOnceThoughAnAnswerWasLost) 
 TEST_F(WorkerTest, ALeaseThatNobodyCouldRenewIsLeftToTheWorkerThatTookIt) {
   submit({{"map.yaml", std::string(kMap)}});
   std::optional<Job> taken;
-  // The lease was found to be late in the fourth third of its term, at the latest.
   cluster_.set_before([&](const mist::testing::FakeCall& call) -> std::optional<Error> {
     if (call.verb != "apply" || call.key.name != "a" || call.dry_run || taken) return std::nullopt;
     outage_.refuse("UPDATE jobs SET until", 1'000'000);
-    while (outage_.refused() < 5) std::this_thread::yield();
-    taken = *store_->lease("another", std::chrono::seconds(30));
+    // As soon as the lease has ended.
+    for (int i = 0; i < 1000 && !taken; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      taken = *store_->lease("another", std::chrono::seconds(30));
+    }
     return std::nullopt;
   });
   const WorkerOptions options{
-      .holder = "w", .term = std::chrono::milliseconds(300), .pause = std::chrono::milliseconds(10)};
+      .holder = "w", .term = std::chrono::seconds(1), .pause = std::chrono::milliseconds(10)};
   const auto worked = work_once(*store_, dependencies_on_cluster(), options, events_, Context());
   ASSERT_TRUE(worked.ok()) << worked.error().to_line();
   EXPECT_TRUE(*worked);
