@@ -229,6 +229,11 @@ class Watch {
   Watch(pid_t pid, const TreeLimits& limits) : pid_(pid), limits_(limits) {
     if (limits_.threads) group_ = TaskGroup::make(*limits_.threads);
     if (group_ && !group_->add(pid_)) group_.reset();
+    // Bubblewrap may have begun its sandbox before, but not what runs in it. A child that was outside may
+    // have had children before it was moved, too.
+    constexpr int kGenerations = 4;
+    for (int i = 0; group_ && i < kGenerations; ++i)
+      for (const pid_t each : process_tree(pid_)) (void)group_->add(each);
   }
 
   std::optional<TreeLimit> look() {

@@ -79,6 +79,15 @@ ProcessUsage usage_of_process_tree(pid_t pid) {
   return usage;
 }
 
+std::vector<pid_t> process_tree(pid_t pid) {
+  const std::map<pid_t, Process> all = all_processes();
+  std::vector<pid_t> tree{pid};
+  for (std::size_t i = 0; i < tree.size(); ++i)
+    for (const auto& [each, process] : all)
+      if (process.parent == tree[i]) tree.push_back(each);
+  return tree;
+}
+
 std::size_t tasks_of_user(uid_t user) {
   std::size_t tasks = 0;
   for (const auto& [pid, process] : all_processes()) {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 namespace mist {
 
@@ -21,6 +22,9 @@ struct ProcessUsage {
 /// Of `pid` and its descendants: a child whose parent has ended counts only where its new parent is one of
 /// them, as in a PID namespace that one of them is the first process of. All zero: there is no such process.
 ProcessUsage usage_of_process_tree(pid_t pid);
+
+/// `pid` and its descendants, as above.
+std::vector<pid_t> process_tree(pid_t pid);
 
 /// The processes and threads of a user, as RLIMIT_NPROC counts them.
 std::size_t tasks_of_user(uid_t user);
