@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/kernel_setting.h"
@@ -106,24 +102,19 @@ Command ControlGroup::inside(Command command) const {
   command.arguments.insert(command.arguments.begin(), {"-c", "echo 0 >\"$0\" && exec \"$@\"",
                                                        (directory_ / kProcesses).string(), command.program});
   command.program = "/bin/sh";
+  command.in_control_group = true;
   return command;
 }
 
 bool ControlGroup::ran_out_of_memory() const {
-  constexpr std::string_view kKilled = "oom_kill ";
-  const auto events = read_kernel_setting(directory_ / "memory.events");
-  if (!events.ok()) return false;
-  return std::ranges::any_of(split(*events, '\n'), [&](std::string_view line) {
-    return line.starts_with(kKilled) && trim(line.substr(kKilled.size())) != "0";
-  });
+  return kernel_count(directory_ / "memory.events", "oom_kill") > 0;
 }
 
+bool ControlGroup::ran_out_of_tasks() const { return kernel_count(directory_ / "pids.events", "max") > 0; }
+
 ControlGroup::~ControlGroup() {
-  constexpr int kTries = 100;
   (void)write_kernel_setting(directory_ / "cgroup.kill", "1");
-  // Its directory can be removed once the last process has ended.
-  for (int i = 0; i < kTries && ::rmdir(directory_.c_str()) != 0 && errno == EBUSY; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  remove_control_group(directory_);
 }
 
 }  // namespace mist

@@ -33,6 +33,8 @@ class ControlGroup {
   Command inside(Command command) const;
   /// Whether the kernel killed a process in it for want of memory.
   bool ran_out_of_memory() const;
+  /// Whether a process or thread couldn't be started in it, since there would have been too many.
+  bool ran_out_of_tasks() const;
   const Path& directory() const { return directory_; }
 
  private:

@@ -93,6 +93,19 @@ TEST_F(ControlGroupTest, SeesThatTheKernelKilledForWantOfMemory) {
   EXPECT_TRUE((*group)->ran_out_of_memory());
 }
 
+TEST_F(ControlGroupTest, SeesThatThereWouldHaveBeenTooManyTasks) {
+  const auto groups = ControlGroups::make(places_);
+  ASSERT_TRUE(groups.ok());
+  const Path directory = made(1);
+  const auto group = (*groups)->add({.memory_bytes = 3000, .tasks = 50, .processors = 2});
+  ASSERT_TRUE(group.ok());
+  EXPECT_FALSE((*group)->ran_out_of_tasks());
+  write(directory / "pids.events", "max 0\n");
+  EXPECT_FALSE((*group)->ran_out_of_tasks());
+  write(directory / "pids.events", "max 12\n");
+  EXPECT_TRUE((*group)->ran_out_of_tasks());
+}
+
 TEST_F(ControlGroupTest, ItsProcessesAreKilledAtItsEnd) {
   const auto groups = ControlGroups::make(places_);
   ASSERT_TRUE(groups.ok());

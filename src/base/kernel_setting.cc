@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <thread>
 
 #include "base/handle.h"
 #include "base/text.h"
@@ -24,6 +27,24 @@ Result<std::string> read_kernel_setting(const Path& file) { return HostFileSyste
 bool has_word(std::string_view list, std::string_view word) {
   const auto words = split(trim(list), ' ');
   return std::ranges::find(words, word) != words.end();
+}
+
+std::uint64_t kernel_count(const Path& file, std::string_view name) {
+  const auto text = read_kernel_setting(file);
+  if (!text.ok()) return 0;
+  std::uint64_t count = 0;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() == 2 && words[0] == name)
+      std::from_chars(words[1].data(), words[1].data() + words[1].size(), count);
+  }
+  return count;
+}
+
+void remove_control_group(const Path& directory) {
+  constexpr int kTries = 200;
+  for (int i = 0; i < kTries && ::rmdir(directory.c_str()) != 0 && errno == EBUSY; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 }  // namespace mist

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 extern char** environ;
@@ -216,7 +217,7 @@ void limit_process(pid_t pid, const Command& command, const ProcessLimits& limit
   }
   // Since Linux 5.14, it counts in a user namespace what runs there, and before that, all that its user runs.
   // It binds everybody but root.
-  if (command.tree.threads) {
+  if (command.tree.threads && ::getuid() != 0) {
     constexpr std::size_t kMargin = 64;
     const rlim_t most = tasks_of_user(::getuid()) + *command.tree.threads + kMargin;
     limit_one(pid, RLIMIT_NPROC, most, most);
@@ -226,22 +227,22 @@ void limit_process(pid_t pid, const Command& command, const ProcessLimits& limit
 // Looks now and then whether a program and its descendants use more than they may.
 class Watch {
  public:
-  Watch(pid_t pid, const TreeLimits& limits) : pid_(pid), limits_(limits) {
-    if (limits_.threads) group_ = TaskGroup::make(*limits_.threads);
+  Watch(pid_t pid, const Command& command) : pid_(pid), limits_(command.tree) {
+    // Moving it would take it out of the group that it is in.
+    if (limits_.threads && !command.in_control_group) group_ = TaskGroup::make(*limits_.threads);
     if (group_ && !group_->add(pid_)) group_.reset();
-    // Bubblewrap may have begun its sandbox before, but not what runs in it. A child that was outside may
-    // have had children before it was moved, too.
-    constexpr int kGenerations = 4;
-    for (int i = 0; group_ && i < kGenerations; ++i)
-      for (const pid_t each : process_tree(pid_)) (void)group_->add(each);
+    if (group_) add_descendants();
   }
+
+  /// Whether something couldn't be started: also by a program that has ended since.
+  bool ran_out_of_tasks() const { return group_ && group_->was_reached(); }
 
   std::optional<TreeLimit> look() {
     constexpr std::chrono::milliseconds kBetween{50};
     if (!limits_.threads && !limits_.memory_bytes && !limits_.processor_time) return std::nullopt;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return std::nullopt;
-    if (group_ && group_->was_reached()) return TreeLimit::Threads;
+    if (ran_out_of_tasks()) return TreeLimit::Threads;
     const ProcessUsage usage = usage_of_process_tree(pid_);
     // On a machine with very many processes, looking takes a while itself.
     const auto end = std::chrono::steady_clock::now();
@@ -254,6 +255,19 @@ class Watch {
   }
 
  private:
+  // Bubblewrap may have begun its sandbox before, but not what runs in it. A child that was outside may have
+  // had children before it was moved, too.
+  void add_descendants() {
+    constexpr int kGenerations = 4;
+    std::set<pid_t> added{pid_};
+    for (int i = 0; i < kGenerations; ++i) {
+      const std::size_t before = added.size();
+      for (const pid_t each : process_tree(pid_))
+        if (added.insert(each).second) (void)group_->add(each);
+      if (added.size() == before) return;
+    }
+  }
+
   pid_t pid_;
   const TreeLimits& limits_;
   std::unique_ptr<TaskGroup> group_;            // null: nobody but us keeps to the number of threads
@@ -352,7 +366,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
     return std::move(failure).with_frame(fmt::format("while running {}", command.program));
   };
 
-  Watch watch(pid, command.tree);
+  Watch watch(pid, command);
   // Only now: a program that reads this first begins within its limits. Also where it has ended, since we
   // have both ends.
   if (!command.third.empty())
@@ -411,6 +425,7 @@ Result<ProcessResult> run_within(const ProcessLimits& limits, const Command& com
     return error(ErrorKind::Internal, "{} has ended, and nobody knows how", command.program)
         .with_because("this process ignores SIGCHLD, so the kernel took its exit code");
   result.exit_code = *exit_code;
+  if (watch.ran_out_of_tasks()) result.exceeded = TreeLimit::Threads;
   return result;
 }
 

@@ -53,6 +53,7 @@ struct Command {
   /// Over one of them, its process group is killed. A process that left the group ends only if it depends
   /// on the program, as in the PID namespace of bubblewrap's --die-with-parent.
   TreeLimits tree = {};
+  bool in_control_group = false;  ///< its tasks have a bound, which it sets itself: ControlGroup::inside
   /// Called on the calling thread with what has come on stderr while the program goes on: about a third of a
   /// second late, so not with the last words of one that ends. It stands in the result all the same.
   std::function<void(std::string_view)> on_stderr = {};
@@ -70,7 +71,9 @@ struct ProcessResult {
   int exit_code = 0;  ///< 128 + n after signal n
   std::string out;
   std::string err;
-  std::optional<TreeLimit> exceeded = {};  ///< why it was killed, if it was; then exit_code is 128 + SIGKILL
+  /// Why it was killed, if it was; then exit_code is 128 + SIGKILL. Also of one that ended by itself, if
+  /// something that it wanted to start would have been too much.
+  std::optional<TreeLimit> exceeded = {};
 };
 
 class ProcessRunner {

@@ -252,6 +252,26 @@ time.sleep(600)
   EXPECT_TRUE(ended->out.empty() || ended->out == "6\n") << ended->out;
 }
 
+// It may be gone before anybody looks.
+TEST(HostProcessRunner, SaysWhyAProgramEndedThatCouldStartNothing) {
+  if (!TaskGroup::make(1)) GTEST_SKIP() << "no control groups of tasks that we may make";
+  Command command;
+  command.program = "python3";
+  command.arguments = {"-c", R"(
+import os
+os.fdopen(3).read()
+try:
+    os.fork()
+except OSError:
+    os._exit(3)
+)"};
+  command.third = "go";
+  command.tree.threads = 1;
+  const auto ended = HostProcessRunner().run(command, Context().with_timeout(std::chrono::minutes(2)));
+  ASSERT_TRUE(ended.ok()) << ended.error().to_line();
+  EXPECT_EQ(ended->exceeded, TreeLimit::Threads);
+}
+
 TEST(HostProcessRunner, BoundsTheMemoryOfATree) {
   // tail keeps what may be the end: all of it, where there is no line.
   Command command = shell("tail -n 1 </dev/zero");

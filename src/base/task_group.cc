@@ -6,15 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include "base/kernel_setting.h"
 #include "base/proc_stat.h"
@@ -40,7 +37,7 @@ std::optional<Path> group_of_version_1(const GroupPlaces& places, std::string_vi
 std::optional<Path> group_of_version_2(const GroupPlaces& places, std::string_view line) {
   constexpr std::string_view kUnified = "0::/";
   if (!line.starts_with(kUnified) || line.size() == kUnified.size()) return std::nullopt;
-  const Path above = (places.mount / line.substr(kUnified.size())).parent_path();
+  Path above = (places.mount / line.substr(kUnified.size())).parent_path();
   const auto divided = read_kernel_setting(above / "cgroup.subtree_control");
   if (!divided.ok() || !has_word(*divided, kController)) return std::nullopt;
   return above;
@@ -88,20 +85,8 @@ bool TaskGroup::add(pid_t pid) const {
   return write_kernel_setting(directory_ / "cgroup.procs", std::to_string(pid)).ok();
 }
 
-bool TaskGroup::was_reached() const {
-  constexpr std::string_view kRefused = "max ";
-  const auto events = read_kernel_setting(directory_ / "pids.events");
-  if (!events.ok()) return false;
-  return std::ranges::any_of(split(*events, '\n'), [&](std::string_view line) {
-    return line.starts_with(kRefused) && trim(line.substr(kRefused.size())) != "0";
-  });
-}
+bool TaskGroup::was_reached() const { return kernel_count(directory_ / "pids.events", "max") > 0; }
 
-TaskGroup::~TaskGroup() {
-  constexpr int kTries = 100;
-  // Killed processes end a moment later. A later run removes a group that is still there.
-  for (int i = 0; i < kTries && ::rmdir(directory_.c_str()) != 0 && errno == EBUSY; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-}
+TaskGroup::~TaskGroup() { remove_control_group(directory_); }
 
 }  // namespace mist

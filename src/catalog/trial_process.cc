@@ -44,6 +44,12 @@ bool is_trusted(const Path& directory) {
   return ::stat(directory.c_str(), &info) == 0 && is_of_installation(info);
 }
 
+std::optional<TreeLimit> limit_of(const ControlGroup& group) {
+  if (group.ran_out_of_memory()) return TreeLimit::Memory;
+  if (group.ran_out_of_tasks()) return TreeLimit::Threads;
+  return std::nullopt;
+}
+
 std::string last_words_of(const ProcessResult& ran) {
   std::string_view text = trim(ran.err);
   if (text.size() > kMostErrorWords) text.remove_prefix(text.size() - kMostErrorWords);
@@ -58,7 +64,7 @@ struct TrialProcesses::Ran {
   const TrialListener& listener;
   const Status& heard;
   bool is_late = false;
-  bool ran_out_of_memory = false;
+  std::optional<TreeLimit> limit_of_group;  ///< that the kernel kept to
 };
 
 Result<std::vector<Path>> files_of_cluster(const FileSystem& files, const TrialCluster& cluster) {
@@ -176,7 +182,7 @@ Result<bool> TrialProcesses::outcome(const Ran& ran, TrialPart part) const {
     return Error(ran.result.error()).with_detail(package::InstallationFault());
   if (ran.result.ok() && ran.result->exceeded)
     return package_fault(listener, limit_reached(*ran.result->exceeded));
-  if (ran.ran_out_of_memory) return package_fault(listener, limit_reached(TreeLimit::Memory));
+  if (ran.limit_of_group) return package_fault(listener, limit_reached(*ran.limit_of_group));
   const auto& end = listener.end();
   if (end && end->ok()) return *end;
   if (ran.is_late) return package_fault(listener, "it was ended: it took longer than a test may");
@@ -253,7 +259,7 @@ Result<bool> TrialProcesses::run_in(const Path& packages, TrialPart part, const 
                   .listener = listener,
                   .heard = heard,
                   .is_late = limited.remaining() == Duration::zero(),
-                  .ran_out_of_memory = group && group->ran_out_of_memory()},
+                  .limit_of_group = group ? limit_of(*group) : std::nullopt},
                  part);
 }
 
