@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/diagnosis.h"
+#include "base/text.h"
 
 namespace mist {
 
@@ -51,10 +52,12 @@ std::string Error::to_line() const {
   std::string line;
   if (where) line = where->text() + ": ";
   line += message;
-  if (!because.empty()) line += fmt::format(" ({})", because);
+  const bool is_picture = split(because, '\n').size() > 1;
+  if (!because.empty() && !is_picture) line += fmt::format(" ({})", because);
   for (const std::string& frame : frames) line += fmt::format("; {}", frame);
   // A diagnosis says at length what `because` says.
   if (cause && diagnosis_of(*this) == nullptr) line += fmt::format(": {}", cause->to_line());
+  if (is_picture) line += fmt::format("\n{}", because);
   return line;
 }
 

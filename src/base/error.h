@@ -125,7 +125,7 @@ struct Error {
     return std::move(*this);
   }
 
-  /// All of it in one line, for logs, tests and places without room: "message (because): frame; frame".
+  /// In one line, for logs and tests: "message (because); frame"; a `because` of several lines stands below.
   std::string to_line() const;
 };
 

@@ -85,6 +85,12 @@ class Checker {
                     .hint = failure.hint};
     // A place in the library helps nobody; the diagnostic has the others.
     if (finding.where && finding.where->file == kLibraryFile) finding.where.reset();
+    // Of the schema of a contract, the message is Nickel's diagnostic.
+    const std::size_t first_line = split(finding.message, '\n').front().size();
+    if (finding.because.empty() && first_line < finding.message.size()) {
+      finding.because = finding.message.substr(first_line + 1);
+      finding.message.resize(first_line);
+    }
     checked_.findings.push_back(std::move(finding));
     return {};
   }

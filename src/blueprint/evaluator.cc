@@ -86,21 +86,47 @@ Error with_names_of(const package::Files& files, Error failure) {
 // It needed a value that isn't known.
 bool is_unknown(const Error& failure) { return failure.where && failure.where->file == kUnknownFile; }
 
-// Of Nickel's diagnostic what it says, without the pictures of places.
+// Of Nickel's diagnostic what it says, without the pictures of places: "a broken contract: its own words".
 std::string words_of(const Error& failure) {
   const std::string& all = failure.because.empty() ? failure.message : failure.because;
-  std::string words;
+  std::string title, words;
   for (const std::string_view line : split(all, '\n')) {
     if (line.find("┌─") != std::string_view::npos) break;
     const std::string_view part = trim(line);
-    if (!part.empty()) words += fmt::format("{}{}", words.empty() ? "" : " ", part);
+    if (part.empty()) continue;
+    if (title.empty())
+      title = part;
+    else
+      words += fmt::format("{}{}", words.empty() ? ": " : " ", part);
   }
-  return words;
+  return title + words;
 }
 
 // The picture of the place is one of the library, so that the message says what is wrong.
 Error in_words(Error failure) {
   if (failure.kind == ErrorKind::Invalid) failure.message = words_of(failure);
+  return failure;
+}
+
+// Of Nickel's diagnostic, what it says of the place that is to blame: "^^^ this expression has type Number".
+std::string blame_of(std::string_view diagnostic) {
+  bool in_picture = false;
+  for (const std::string_view line : split(diagnostic, '\n')) {
+    in_picture |= line.find("┌─") != std::string_view::npos;
+    const auto mark = line.rfind('^');
+    if (in_picture && mark != std::string_view::npos && line.find("│") < mark)
+      return std::string(trim(line.substr(mark + 1)));
+  }
+  return {};
+}
+
+// A package that "could not be rendered" is news to nobody who wrote a blueprint. Its diagnostic stays below.
+Error in_short(Error failure) {
+  if (failure.kind != ErrorKind::Invalid || !failure.where || failure.because.empty()) return failure;
+  const std::string blame = blame_of(failure.because);
+  failure.message = words_of(failure);
+  if (!blame.empty()) failure.message += fmt::format(": {}", blame);
+  failure.frames.clear();
   return failure;
 }
 
@@ -165,7 +191,7 @@ Result<Value> Evaluator::document(Value::Array inputs, const Context& context) c
   package::assume_cluster(request, {}, {});
   const auto evaluated = renderer_->render_files(source_, request, context);
   if (!evaluated.ok()) {
-    Error failure = without_input(evaluated.error());
+    Error failure = in_short(without_input(evaluated.error()));
     return has_values ? with_names_of(std::get<package::Files>(source_.content), std::move(failure))
                       : failure;
   }

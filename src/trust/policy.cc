@@ -80,7 +80,7 @@ class PolicyReader {
       return fail(*value, "spec.trustRoot is not a file", "write 'trustRoot: trusted_root.json'");
     const Result<std::string> text = read_(Path(value->as_string()));
     if (!text)
-      return fail(*value, fmt::format("the trust root can't be read: {}", text.error().message), kRelative);
+      return fail(*value, fmt::format("the trust root can't be read: {}", text.error().to_line()), kRelative);
     Result<TrustRoot> root = TrustRoot::parse(*text, value->as_string());
     if (!root) return fail(*value, root.error().to_line(), root.error().hint);
     root_ = std::make_shared<const TrustRoot>(*std::move(root));
@@ -266,7 +266,7 @@ class PolicyReader {
     if (!file.empty()) {
       Result<std::string> content = read_(Path(file));
       if (!content)
-        return fail(value, fmt::format("the key {} can't be read: {}", name, content.error().message),
+        return fail(value, fmt::format("the key {} can't be read: {}", name, content.error().to_line()),
                     "the path is relative to the policy's file");
       text = *std::move(content);
     }
@@ -314,7 +314,7 @@ class PolicyReader {
     Result<std::string> content = read_(Path(keyring.file));
     if (!content)
       return fail(*value,
-                  fmt::format("the keyring {} can't be read: {}", keyring.file, content.error().message),
+                  fmt::format("the keyring {} can't be read: {}", keyring.file, content.error().to_line()),
                   "the path is relative to the policy's file");
     keyring.bytes = *std::move(content);
     keyring.digest = crypto::sha256(keyring.bytes);

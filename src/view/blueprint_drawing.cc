@@ -50,7 +50,8 @@ class AlsoTree {
       if (again) continue;
       const std::string inner = indent + (last ? "   " : "│  ");
       for (const std::string& each : below_(edge->to))
-        text_ += paint(color_, Tone::Faint, inner) + "  " + escape_controls(each) + "\n";
+        for (const std::string_view line : split(each, '\n'))
+          text_ += paint(color_, Tone::Faint, inner) + "  " + escape_controls(line) + "\n";
       children(edge->to, inner);
     }
   }

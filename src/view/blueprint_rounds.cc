@@ -21,7 +21,7 @@ std::string blocked_text(const NodeReport& report, bool color) {
   return fmt::format("{} {}{}", escape_controls(report.node),
                      paint(color, report.state == reconcile::NodeState::Failed ? Tone::Bad : Tone::Warning,
                            word(report.state)),
-                     report.detail.empty() ? "" : ": " + escape_controls(report.detail));
+                     report.detail.empty() ? "" : ": " + escape_lines(report.detail, 8));
 }
 
 void add_round(const Round& round, std::size_t number, bool color, LastLines& said, std::string& text) {
@@ -52,7 +52,7 @@ std::string played_text(const reconcile::Played& played, bool color) {
       const bool ready = step.condition.string_at("status") == "True";
       text += fmt::format(
           "  {}: {}\n", paint(color, ready ? Tone::Good : Tone::Warning, step.condition.string_at("reason")),
-          escape_controls(step.condition.string_at("message")));
+          escape_lines(step.condition.string_at("message"), 4));
     }
   }
   return text;

@@ -126,13 +126,13 @@ std::string condition_text(const InstanceGraph& graph, bool color) {
   return fmt::format(
       "{}: {}",
       paint(color, ready ? Tone::Good : Tone::Warning, escape_controls(graph.condition.string_at("reason"))),
-      escape_controls(graph.condition.string_at("message")));
+      escape_lines(graph.condition.string_at("message"), 2));
 }
 
 std::string troubles_text(const std::vector<std::string>& troubles, bool color) {
   std::string text;
   for (const std::string& each : troubles)
-    text += paint(color, Tone::Warning, "not known: ") + escape_controls(each) + "\n";
+    text += paint(color, Tone::Warning, "not known: ") + escape_lines(each, 2) + "\n";
   return text.empty() ? text : "\n" + text;
 }
 
@@ -206,13 +206,13 @@ std::string why_node_text(const WhyNode& each, bool color) {
   if (first) text += "\n";
   if (const NodeReport* const report = report_of(graph, each.node)) {
     text += fmt::format("  {}{}\n", paint(color, tone_of(report->state), word(report->state)),
-                        report->detail.empty() ? "" : ": " + escape_controls(report->detail));
+                        report->detail.empty() ? "" : ": " + escape_lines(report->detail, 4));
   }
   if (graph.releases[each.node]) text += fmt::format("  {}\n", escape_controls(objects_of(graph, each.node)));
   for (const NodeReport* const report : going(graph))
     if (report->node == node.name)
       text += fmt::format("  {}: {}\n", paint(color, Tone::Warning, word(report->state)),
-                          escape_controls(report->detail));
+                          escape_lines(report->detail, 4));
   return text;
 }
 
@@ -229,7 +229,7 @@ std::string instance_graph_text(const InstanceGraph& graph, bool color) {
   }
   if (graph.plan.spec == reconcile::SpecState::Broken)
     text += fmt::format("its spec doesn't meet its contract, so that nothing is done for it: {}\n",
-                        escape_controls(graph.plan.spec_fault));
+                        escape_lines(graph.plan.spec_fault, 2));
   if (graph.terminating)
     text += "it is being deleted\n";
   else
@@ -240,7 +240,7 @@ std::string instance_graph_text(const InstanceGraph& graph, bool color) {
     text += "\nno longer wanted\n";
     for (const NodeReport* const each : all)
       text += fmt::format("  {}{}\n", escape_controls(each->id ? each->id->display() : each->node),
-                          each->detail.empty() ? "" : ": " + escape_controls(each->detail));
+                          each->detail.empty() ? "" : ": " + escape_lines(each->detail, 4));
   }
   return text + troubles_text(graph.troubles, color);
 }

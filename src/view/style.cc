@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -47,6 +48,14 @@ Tone diff_tone(std::string_view line) {
 std::string paint(bool color, Tone tone, std::string_view text) {
   if (!color || tone == Tone::Plain || text.empty()) return std::string(text);
   return fmt::format("{}{}\x1b[0m", sequence(tone), text);
+}
+
+std::string escape_lines(std::string_view text, std::size_t indent) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const std::string between = "\n" + std::string(indent, ' ');
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.push_back(escape_controls(line));
+  return join(lines, between);
 }
 
 std::string in_ascii(std::string_view text) {

@@ -1,6 +1,7 @@
 #pragma once
-// Colors of a terminal, by meaning. Pure; any thread.
+// Colors of a terminal, by meaning, and text of others on it. Pure; any thread.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,5 +19,8 @@ std::string paint(bool color, Tone tone, std::string_view text);
 /// The characters that we draw with (spinner, tree, marks, "…") as ASCII of the same width; everything else
 /// stays.
 std::string in_ascii(std::string_view text);
+
+/// As escape_controls(), of text of several lines: those after the first begin with `indent` spaces more.
+std::string escape_lines(std::string_view text, std::size_t indent);
 
 }  // namespace mist::view
