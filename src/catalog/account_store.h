@@ -202,9 +202,8 @@ class AccountStore {
   /// has it.
   virtual Status note_domain(const std::string& name, const std::string& domain) = 0;
   /// Its record isn't there now, as it wasn't the last `failures` - 1 times. NotFound: the account no longer
-  /// has it.
-  virtual Status note_missing_domain(const std::string& name, const std::string& domain, int failures,
-                                     const Audit& audit = {}) = 0;
+  /// has it, or its record was looked at since it was read as `due`.
+  virtual Status note_missing_domain(const OwnDomain& due, int failures, const Audit& audit = {}) = 0;
   /// Those that were last looked at before, and haven't lapsed, of accounts that aren't disabled, the longest
   /// ago first. `after`:
   /// the last of those that were given before; a default one: none were.

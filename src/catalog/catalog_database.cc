@@ -34,6 +34,21 @@ Status must_have_our_schema(postgres::Database& server, const postgres::Url& url
       .with_hint("make the backup with the program that the catalog runs");
 }
 
+// Before there are tables: a search in a database with the locale C would find "ДАННЫХ", and not "данных".
+// The text search asks LC_CTYPE, whichever the provider of the locale is.
+Status must_know_letters(postgres::Database& server, const postgres::Url& url) {
+  MIST_TRY(const std::int64_t there, server.version());
+  if (there != 0) return {};
+  bool knows = false;
+  MIST_TRY_VOID(server.query("SELECT to_tsvector('simple', 'Д')::text = to_tsvector('simple', 'д')::text", {},
+                             [&](const sql::Row& row) { knows = row.integer(0) != 0; }));
+  if (knows) return {};
+  return error(ErrorKind::Invalid, "the database {} knows no letters but those of ASCII", url.shown())
+      .with_because(
+          "its LC_CTYPE is that of the locale C, so searches would tell capital letters from others")
+      .with_hint("create one that does: createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
@@ -44,6 +59,10 @@ Result<std::shared_ptr<SqlConnections>> open_sqlite(const Path& file) {
 }
 
 Result<std::shared_ptr<SqlConnections>> open_postgres(const postgres::Url& url) {
+  {
+    MIST_TRY(const std::unique_ptr<postgres::Database> first, connect_to_server(url));
+    MIST_TRY_VOID(must_know_letters(*first, url));
+  }
   return SqlConnections::open(postgres_dialect(), connects_to(url));
 }
 
@@ -92,6 +111,7 @@ Status copy_to_postgres(const Path& file, const std::set<crypto::Digest>& digest
   MIST_TRY(sqlite::Database from, sqlite::Database::open(file));
   MIST_TRY_VOID(from.migrate(sqlite_dialect().schema));
   MIST_TRY(const std::unique_ptr<postgres::Database> server, connect_to_server(url));
+  MIST_TRY_VOID(must_know_letters(*server, url));
   MIST_TRY_VOID(server->migrate(postgres_dialect().schema));
   const auto copy_all = [&]() -> Status {
     MIST_TRY_VOID(

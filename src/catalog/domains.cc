@@ -115,18 +115,19 @@ Status DomainActions::check(const std::string& domain, const std::string& accoun
   return {};
 }
 
-Status DomainActions::check_again() {
+Result<bool> DomainActions::check_again() {
   const WallTime before =
       dependencies_.clock.now() - std::chrono::duration_cast<WallTime::duration>(kBetweenChecks);
   MIST_TRY(const std::vector<OwnDomain> due,
            dependencies_.accounts.due_domains(before, last_checked_, kChecksAtOnce));
-  last_checked_ = std::ssize(due) < kChecksAtOnce ? OwnDomain() : due.back();
+  const bool is_round_over = std::ssize(due) < kChecksAtOnce;
+  last_checked_ = is_round_over ? OwnDomain() : due.back();
   for (const OwnDomain& each : due) {
     Status checked = check_again(each);
-    // NotFound: its owner removed it meanwhile.
-    if (!checked.ok() && checked.error().kind != ErrorKind::NotFound) return checked;
+    // NotFound: its owner removed it or proved it again, or another instance has looked.
+    if (!checked.ok() && checked.error().kind != ErrorKind::NotFound) return std::move(checked).error();
   }
-  return {};
+  return !is_round_over;
 }
 
 Status DomainActions::check_again(const OwnDomain& due) {
@@ -140,7 +141,7 @@ Status DomainActions::check_again(const OwnDomain& due) {
   Audit audit;
   if (failures >= OwnDomain::kMostFailures)
     audit = entry_of({.account = {.name = due.account}}, kAuditLapseDomain, due.domain);
-  return dependencies_.accounts.note_missing_domain(due.account, due.domain, failures, audit);
+  return dependencies_.accounts.note_missing_domain(due, failures, audit);
 }
 
 }  // namespace mist::catalog

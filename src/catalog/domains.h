@@ -55,8 +55,8 @@ class DomainActions {
   void wait_for_claims(Duration longest, const std::stop_token& stop);
   static constexpr int kChecksAtOnce = 100;
   /// Looks at some whose time has come, and lets those lapse whose record is gone. The next call continues
-  /// after them, for name servers that don't answer leave theirs due. One thread.
-  Status check_again();
+  /// after them, for name servers that don't answer leave theirs due. True: there may be more. One thread.
+  Result<bool> check_again();
 
  private:
   Status check(const std::string& domain, const std::string& account);

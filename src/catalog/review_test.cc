@@ -267,6 +267,7 @@ TEST_P(ReviewTest, LongListsComeInPages) {
   const Value second = *encoding::parse_json(api("GET", next.substr(7), "mod").body);
   ASSERT_EQ(second.find("items")->size(), 1U);
   EXPECT_EQ(second.find("items")->as_array()[0].string_at("version"), "1.2.0");
+  EXPECT_EQ(second.find("items")->as_array()[0].string_at("owner"), "ann");
   EXPECT_TRUE(second.find("next")->is_null());
 }
 

@@ -405,13 +405,13 @@ class SqlAccountStore final : public AccountStore {
     });
   }
 
-  Status note_missing_domain(const std::string& name, const std::string& domain, int failures,
-                             const Audit& audit) override {
-    return changing(name, audit, [&](Database& db, std::int64_t id) -> Status {
+  Status note_missing_domain(const OwnDomain& due, int failures, const Audit& audit) override {
+    return changing(due.account, audit, [&](Database& db, std::int64_t id) -> Status {
       MIST_TRY(const std::int64_t noted,
-               db.run("UPDATE domains SET looked = ?, failures = ? WHERE account = ? AND domain = ?",
-                      {now(), failures, id, domain}));
-      if (noted == 0) return not_there("domain of yours", domain);
+               db.run("UPDATE domains SET looked = ?, failures = ? WHERE account = ? AND domain = ? AND "
+                      "checked = ? AND failures = ?",
+                      {now(), failures, id, due.domain, stamp(due.checked), due.failures}));
+      if (noted == 0) return not_there("domain of yours", due.domain);
       return {};
     });
   }
@@ -631,10 +631,7 @@ class SqlAccountStore final : public AccountStore {
 
   // Whether somebody may come in was read: a database that takes no writes now is no reason to refuse them.
   void note_use(std::string_view sql, std::int64_t id) {
-    const Status done = connections_->writing([&](Database& db) -> Status {
-      MIST_TRY_VOID(db.run(sql, {now(), id}));
-      return {};
-    });
+    const Status done = connections_->run_alone(sql, {now(), id});
     if (!done.ok() && events_ != nullptr)
       events_->warn(fmt::format("a sign-in's last use isn't kept: {}", done.error().to_line()));
   }

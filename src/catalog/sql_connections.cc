@@ -60,6 +60,13 @@ Status SqlConnections::read(std::string_view sql, sql::Params params, const sql:
   return db->query(sql, params, row);
 }
 
+Status SqlConnections::run_alone(std::string_view sql, sql::Params params) {
+  const Borrowed connection(*this);
+  MIST_TRY(Database* const db, connection.database());
+  MIST_TRY_VOID(db->run(sql, params));
+  return {};
+}
+
 Status SqlConnections::writing(const std::function<Status(Database&)>& work) {
   const std::unique_lock lock(writer_mutex_, kPatience);
   if (!lock.owns_lock()) return all_busy();

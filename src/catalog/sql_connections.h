@@ -44,6 +44,8 @@ class SqlConnections {
 
   const Dialect& dialect() const { return dialect_; }
   Status read(std::string_view sql, sql::Params params, const sql::OnRow& row);
+  /// One statement that changes something, without a turn among the writers.
+  Status run_alone(std::string_view sql, sql::Params params);
   /// One transaction.
   Status writing(const std::function<Status(sql::Database&)>& work);
   /// `otherwise` if the statement changed no row; else, in the same transaction, what follows of it.

@@ -36,6 +36,7 @@ Project project_in(const Row& row) {
   return project;
 }
 
+constexpr int kBriefColumns = 16;
 constexpr std::string_view kBrief =
     "v.id, p.name, v.version, v.tag, v.\"commit\", v.digest, v.state, v.yanked, v.created, v.downloads, "
     "p.hidden, v.hidden, v.review, v.rejected, (SELECT CASE WHEN o.holder IS NULL THEN 0 ELSE 1 END FROM "
@@ -290,8 +291,9 @@ Result<Slice<ReviewedVersion>> SqlStore::reviews(const std::string& owner, const
                   "ON a.id = p.account WHERE v.review <> 0 AND v.id > ?1 AND ((?2 = '' AND {}) OR "
                   "a.name = ?2) ORDER BY v.id LIMIT ?3",
                   kBrief, kAwaitsModerators),
-      {number_in(page.after), owner, page.limit + 1},
-      [&](const Row& row) { slice.items.push_back({.version = brief_in(row), .owner = row.text(15)}); }));
+      {number_in(page.after), owner, page.limit + 1}, [&](const Row& row) {
+        slice.items.push_back({.version = brief_in(row), .owner = row.text(kBriefColumns)});
+      }));
   cut(slice, page, [](const ReviewedVersion& last) { return std::to_string(last.version.id); });
   return slice;
 }

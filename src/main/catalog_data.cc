@@ -26,12 +26,19 @@ Result<Path> data_directory(const CommandLine& line) {
 }
 
 constexpr const char* kDatabaseVariable = "MISTLETOE_CATALOG_DATABASE";
+constexpr const char* kPasswordVariable = "PGPASSWORD";  // libpq's own
+
+// Not for the programs that we start.
+std::string taken_from_environment(const char* name) {
+  std::string text = environment(name).value_or("");
+  ::unsetenv(name);
+  return text;
+}
 
 // nullopt: the database is a file of the data directory.
 Result<std::optional<postgres::Url>> database_url(const CommandLine& line, const FileSystem& files) {
-  std::string text = environment(kDatabaseVariable).value_or("");
-  // Not for the programs that we start.
-  ::unsetenv(kDatabaseVariable);
+  std::string text = taken_from_environment(kDatabaseVariable);
+  SecretString password(taken_from_environment(kPasswordVariable));
   if (line.has("--database") && line.has("--database-url-file"))
     return error(ErrorKind::Usage, "--database and --database-url-file name two databases");
   if (line.has("--database")) text = line.text("--database");
@@ -47,6 +54,7 @@ Result<std::optional<postgres::Url>> database_url(const CommandLine& line, const
     return error(ErrorKind::Usage,
                  "--database has a password, which the list of processes shows to everybody")
         .with_hint(fmt::format("--database-url-file FILE, or the environment's {}", kDatabaseVariable));
+  if (!password.reveal().empty() && !url.has_password()) url = url.with_password(password);
   return url;
 }
 

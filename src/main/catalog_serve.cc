@@ -93,8 +93,9 @@ Result<ServeOptions> options_asked(const CommandLine& line) {
 // Until it is stopped.
 void keep_domains_checked(catalog::Site& site, Machine& machine, const std::stop_token& stop) {
   do {
-    if (const Status checked = site.domains().check_again(); !checked.ok())
-      machine.log.warn("domains aren't checked now: " + checked.error().to_line());
+    auto more = site.domains().check_again();
+    while (more.ok() && *more && !stop.stop_requested()) more = site.domains().check_again();
+    if (!more.ok()) machine.log.warn("domains aren't checked now: " + more.error().to_line());
   } while (machine.clock.sleep(kBetweenDomains, stop));
 }
 

@@ -67,7 +67,8 @@ constexpr std::array kMeanings{
             "let its user create and use tables there: it should own the database"},
     Meaning{"25006", ErrorKind::Forbidden,
             "name a server that takes writes: target_session_attrs=read-write"},
-    Meaning{"3D000", ErrorKind::Invalid, "create it: createdb --encoding UTF8 --template template0 NAME"},
+    Meaning{"3D000", ErrorKind::Invalid,
+            "create it: createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME"},
     Meaning{"XX001", ErrorKind::Invalid, "restore it from a backup"},
     Meaning{"XX002", ErrorKind::Invalid, "restore it from a backup"},
 };
@@ -160,6 +161,15 @@ class RowOfAnswer final : public Row {
     }
   }
   std::string text(int column) const override {
+    switch (pq_.PQftype(result_, column)) {
+      case kBool:
+      case kInt8:
+      case kInt4:
+      case kInt2:
+        return is_null(column) ? std::string() : std::to_string(integer(column));
+      default:
+        break;
+    }
     return {pq_.PQgetvalue(result_, row_, column),
             static_cast<std::size_t>(pq_.PQgetlength(result_, row_, column))};
   }
@@ -238,6 +248,8 @@ Database::~Database() = default;
 
 Result<std::unique_ptr<Database>> Database::open(Url url, const OpenOptions& options) {
   MIST_TRY(const Libpq* const pq, libpq());
+  if (!is_understood(*pq, url.text()))
+    return Url::not_understood("PostgreSQL's client library can't read it");
   std::unique_ptr<Database> database(new Database(std::move(url), options, *pq));
   MIST_TRY_VOID(database->connect());
   return database;
@@ -398,7 +410,8 @@ Status Database::connect_to(const Host& host, std::chrono::milliseconds limit) {
   if (encoding == nullptr || std::string_view(encoding) != "UTF8")
     return error(ErrorKind::Invalid, "the database {} keeps no UTF-8", url_.shown())
         .with_because(fmt::format("its encoding is {}", encoding == nullptr ? "unknown" : encoding))
-        .with_hint("create one that does: createdb --encoding UTF8 --template template0 NAME");
+        .with_hint(
+            "create one that does: createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME");
   const std::string settings = fmt::format(
       "SET lock_timeout = {}; SET statement_timeout = {}; "
       "SET idle_in_transaction_session_timeout = {}; SET standard_conforming_strings = on",
@@ -617,7 +630,9 @@ Result<std::int64_t> Database::version() {
   if (found.size() == 1) return found.front();
   return error(ErrorKind::Invalid, "the database {} is another program's", url_.shown())
       .with_because("its table schema_version isn't one of ours")
-      .with_hint("create one for this program alone: createdb --encoding UTF8 --template template0 NAME");
+      .with_hint(
+          "create one for this program alone: createdb --encoding UTF8 --locale C.UTF-8 --template template0 "
+          "NAME");
 }
 
 Status Database::migrate(std::span<const std::string_view> scripts) {

@@ -102,6 +102,8 @@ TEST_F(PostgresTest, NumbersKeepTheirSign) {
                             EXPECT_EQ(row.integer(2), -4);
                             EXPECT_EQ(row.integer(3), 1);
                             EXPECT_EQ(row.real(4), -0.25);
+                            EXPECT_EQ(row.text(0), "-5000000000");
+                            EXPECT_EQ(row.text(1), "-3");
                           })
                   .ok());
 }
@@ -535,6 +537,18 @@ TEST_F(PostgresTest, WhoMayNotComeInIsToldWithoutThePassword) {
   EXPECT_THAT(name.hint, HasSubstr("createdb"));
   EXPECT_EQ(Database::open(*Url::parse(SecretString("postgresql://c:s3cret@/x?host=/nowhere"))).error().kind,
             ErrorKind::Retryable);
+}
+
+// libpq's own words about it have all of it.
+TEST_F(PostgresTest, AUrlThatLibpqCannotReadIsNotShown) {
+  for (const char* text : {"postgresql://c:s3cret@[::1/x", "postgresql://c:s3cret@db/x?no_such=s3cret"}) {
+    const auto url = Url::parse(SecretString(text));
+    ASSERT_TRUE(url.ok()) << text;
+    const auto database = Database::open(*url);
+    ASSERT_FALSE(database.ok()) << text;
+    EXPECT_EQ(database.error().kind, ErrorKind::Invalid) << database.error().to_line();
+    EXPECT_THAT(database.error().to_line(), Not(HasSubstr("s3cret")));
+  }
 }
 
 TEST_F(PostgresTest, WrongSqlIsOurs) {

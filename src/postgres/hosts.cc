@@ -26,6 +26,15 @@ bool has_empty(const std::vector<std::string>& list) {
   return std::ranges::any_of(list, [](const std::string& each) { return each.empty(); });
 }
 
+// Null: it can't be read. The words of libpq about that may have the password in them.
+auto options_in(const Libpq& pq, const SecretString& url) {
+  char* problem = nullptr;
+  std::unique_ptr<PQconninfoOption, decltype(pq.PQconninfoFree)> options(
+      pq.PQconninfoParse(url.reveal().c_str(), &problem), pq.PQconninfoFree);
+  pq.PQfreemem(problem);
+  return options;
+}
+
 }  // namespace
 
 bool Host::needs_lookup() const {
@@ -39,12 +48,11 @@ std::string Host::shown() const {
   return fmt::format("{} ({})", name, address);
 }
 
+bool is_understood(const Libpq& pq, const SecretString& url) { return options_in(pq, url) != nullptr; }
+
 Hosts hosts_in(const Libpq& pq, const SecretString& url) {
-  const Hosts as_it_is;
-  char* problem = nullptr;
-  const std::unique_ptr<PQconninfoOption, decltype(pq.PQconninfoFree)> options(
-      pq.PQconninfoParse(url.reveal().c_str(), &problem), pq.PQconninfoFree);
-  pq.PQfreemem(problem);
+  Hosts as_it_is;
+  const auto options = options_in(pq, url);
   if (!options) return as_it_is;
   const auto value_of = [&](std::string_view keyword) -> std::string_view {
     for (const PQconninfoOption* each = options.get(); each->keyword != nullptr; ++each)

@@ -27,6 +27,8 @@ struct Hosts {
   bool in_any_order = false;                     ///< load_balance_hosts=random
 };
 
+bool is_understood(const Libpq& pq, const SecretString& url);
+
 /// A list that libpq wouldn't take, or whose order has a meaning for it, is left to it.
 Hosts hosts_in(const Libpq& pq, const SecretString& url);
 

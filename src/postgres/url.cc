@@ -5,20 +5,33 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/url.h"
 
 namespace mist::postgres {
 namespace {
 
 constexpr std::array<std::string_view, 2> kSchemes{"postgresql://", "postgres://"};
 
-Error not_understood(std::string_view why) {
+// Each % begins the code of a byte, and none is a NUL: libpq shows what it can't read.
+bool has_whole_escapes(std::string_view text) {
+  const auto is_hex = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  for (auto at = text.find('%'); at != text.npos; at = text.find('%', at + 1)) {
+    const std::string_view code = text.substr(at + 1, 2);
+    if (code.size() < 2 || !is_hex(code[0]) || !is_hex(code[1]) || code == "00") return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Error Url::not_understood(std::string_view why) {
   return error(ErrorKind::Invalid, "the database's URL can't be understood")
       .with_because(std::string(why))
       .with_hint(
           "postgresql://USER:PASSWORD@HOST:5432/NAME, with characters like @ / : ? % in it written as %40");
 }
-
-}  // namespace
 
 // libpq's own syntax, no RFC 3986 URL: "postgresql://one:5432,two:5433/name" has several hosts.
 Result<Url> Url::parse(SecretString text) {
@@ -27,6 +40,7 @@ Result<Url> Url::parse(SecretString text) {
   if (scheme == kSchemes.end()) return not_understood("it doesn't begin with postgresql://");
   if (std::ranges::any_of(whole, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; }))
     return not_understood("it has spaces or control characters");
+  if (!has_whole_escapes(whole)) return not_understood("there is a % with no code of a character after it");
   const std::string_view rest = whole.substr(scheme->size());
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
   const std::string_view tail = rest.substr(authority.size());
@@ -41,12 +55,22 @@ Result<Url> Url::parse(SecretString text) {
   const std::string_view path = tail.substr(0, tail.find('?'));
   for (const std::string_view parameter : split(tail.substr(path.size()), '&')) {
     const std::string_view plain = parameter.starts_with('?') ? parameter.substr(1) : parameter;
-    if (plain.starts_with("password=") || plain.starts_with("sslpassword=")) url.has_password_ = true;
+    const std::string name = percent_decoded(plain.substr(0, plain.find('=')));
+    if (name == "password" || name == "sslpassword") url.has_password_ = true;
   }
   if (colon != person.npos && colon + 1 < person.size()) url.has_password_ = true;
   url.shown_ =
       fmt::format("{}{}{}{}{}", *scheme, person.substr(0, colon), person.empty() ? "" : "@", hosts, path);
   url.text_ = std::move(text);
+  return url;
+}
+
+Url Url::with_password(const SecretString& password) const {
+  Url url = *this;
+  const std::string& whole = text_.reveal();
+  url.text_ = SecretString(fmt::format("{}{}password={}", whole, whole.find('?') == whole.npos ? '?' : '&',
+                                       percent_encoded(password.reveal())));
+  url.has_password_ = true;
   return url;
 }
 

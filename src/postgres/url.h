@@ -3,6 +3,7 @@
 // is shown nowhere. Pure; any thread.
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/secret.h"
@@ -13,6 +14,11 @@ class Url {
  public:
   /// Invalid, without the text: parts of a URL that can't be understood may be its password.
   static Result<Url> parse(SecretString text);
+
+  /// The error for a text that isn't understood, and `why`, which has nothing of it.
+  static Error not_understood(std::string_view why);
+  /// The same with a password, for one that has none. It goes before libpq's own PGPASSWORD.
+  Url with_password(const SecretString& password) const;
 
   const SecretString& text() const { return text_; }
   bool has_password() const { return has_password_; }

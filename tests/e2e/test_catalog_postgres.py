@@ -1,6 +1,8 @@
 """Several instances of a catalog on one PostgreSQL database, and the end of its server."""
 import json
+import os
 import pathlib
+import shutil
 
 from catalog import Catalog, Repository
 from harness import check, config_map, contains, equal, test
@@ -122,3 +124,33 @@ def the_database_of_a_catalog_is_named_safely(t):
     said = catalog.command("user", "list", "--database-url-file", t.file("url", f"postgresql://catalog:{PASSWORD}@x@127.0.0.1/postgres"), code=1)
     check(PASSWORD not in said, said)
     equal(json.dumps(said).count("can't be understood"), 1, said)
+
+
+@test
+def the_password_of_a_catalogs_database_reaches_no_program_that_it_starts(t):
+    server = Postgres(t)
+    catalog = Catalog(t, database=server.url.replace(f":{PASSWORD}", ""))
+    seen = t.dir / "seen"
+    git = t.dir / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(f"#!/bin/sh\nenv >>'{seen}'\nexec '{shutil.which('git')}' \"$@\"\n")
+    git.chmod(0o755)
+    ours = catalog.environment
+    catalog.environment = lambda: ours() | {"PGPASSWORD": PASSWORD, "PATH": f"{git.parent}:{os.environ['PATH']}"}
+    catalog.serve("--poll-interval", "1h")
+    catalog.link(catalog.account("ann"), "etcd", repository(t, "etcd").url)
+    t.kube.wait("the version is there", lambda: catalog.state("etcd", "1.0.0") == "queued")
+    contains(seen.read_text(), "PATH=")
+    check(PASSWORD not in seen.read_text(), "git was given the database's password")
+
+
+@test
+def a_postgresql_database_that_knows_no_letters_is_refused_before_it_has_tables(t):
+    server = Postgres(t)
+    server.ask("CREATE DATABASE plain TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'")
+    plain = Catalog(t, "plain", database=server.url.replace("/postgres", "/plain"))
+    contains(plain.command("user", "list", code=1), "knows no letters but those of ASCII", "--locale C.UTF-8")
+    saved = t.dir / "saved"
+    Catalog(t, "full").command("user", "add", "ann", "--role", "author")
+    Catalog(t, "full").command("backup", saved)
+    contains(plain.command("restore", saved, code=1), "knows no letters but those of ASCII")
