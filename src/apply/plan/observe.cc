@@ -147,6 +147,15 @@ class Observer {
     options_.unconverted->emplace(key, why);
   }
 
+  // One page for all that the place is to have, and for some that are no longer wanted. Of very many, which
+  // may be heavy, the usual first page tells how many the next may have.
+  static int first_page(const ResourcePlace& place) {
+    constexpr std::size_t kNoLongerWanted = 100, kMost = 2000;
+    const int usual = kube::ListOptions().page_size;
+    const std::size_t wanted = place.keys.size() + kNoLongerWanted;
+    return wanted > kMost ? usual : std::max(usual, static_cast<int>(wanted));
+  }
+
   static bool absent(const Error& failure) {
     return failure.kind == ErrorKind::NotFound && !kube::is_not_served(failure);
   }
@@ -157,6 +166,7 @@ class Observer {
     kube::ListOptions ours;
     ours.ns = place.ns;
     ours.label_selector = selector_;
+    ours.page_size = first_page(place);
     auto listed = client_.list(place.resource, ours, context);
     bool may_list = true;
     if (listed.ok()) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/client_with_logs.h"
 #include "testing/fake_cluster.h"
 
 namespace mist::apply {
@@ -12,6 +13,18 @@ namespace {
 using encoding::Value;
 using testing::FakeCall;
 using testing::FakeCluster;
+
+// Remembers how many objects each list was to have at first.
+class PagesClient : public testing::ClientWithLogs {
+ public:
+  using ClientWithLogs::ClientWithLogs;
+  Result<kube::ObjectList> list(const kube::ResourceInfo& resource, const kube::ListOptions& options,
+                                const Context& context) override {
+    pages.push_back(options.page_size);
+    return ClientWithLogs::list(resource, options, context);
+  }
+  std::vector<int> pages;
+};
 
 class ObserveTest : public ::testing::Test {
  protected:
@@ -39,7 +52,7 @@ class ObserveTest : public ::testing::Test {
     auto desired = prepare(std::move(objects), id, cluster, Context());
     EXPECT_TRUE(desired.ok());
     cluster.clear_calls();
-    auto live = observe(cluster, id, *desired, inventory, Context(), options);
+    auto live = observe(client, id, *desired, inventory, Context(), options);
     EXPECT_TRUE(live.ok());
     return live.ok() ? *std::move(live) : LiveState();
   }
@@ -52,6 +65,7 @@ class ObserveTest : public ::testing::Test {
   }
 
   FakeCluster cluster;
+  PagesClient client{cluster};
   const Owner id{"shop", "web"};
   const std::string ours = apply_set_id(id);
 };
@@ -74,6 +88,23 @@ TEST_F(ObserveTest, WhatCarriesOurMarkComesWholeThoughNoRecordKnowsIt) {
   ASSERT_TRUE(live.contains(key("b")));
   EXPECT_TRUE(live.at(key("b")).whole);
   EXPECT_EQ(live.at(key("b")).value.string_at({"data", "of"}), "somebody");
+}
+
+TEST_F(ObserveTest, AThousandObjectsComeInOnePageAndVeryManyDoNot) {
+  const auto first_page_of = [&](int count) {
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+      names.push_back(fmt::format("c{}", i));
+      cluster.put(config_map(names.back(), ours));
+    }
+    client.pages.clear();
+    look(names, names.size());
+    EXPECT_EQ(client.pages.size(), 1U) << count;
+    return client.pages.empty() ? 0 : client.pages.front();
+  };
+  EXPECT_EQ(first_page_of(3), 500);
+  EXPECT_GE(first_page_of(1000), 1000);
+  EXPECT_EQ(first_page_of(2500), 500);
 }
 
 TEST_F(ObserveTest, ASingleObjectIsReadByItself) {
