@@ -146,8 +146,8 @@ TEST_F(PostgresTest, AnotherProgramsDatabaseIsLeftAsItIs) {
         "CREATE TABLE schema_version (installed_rank INTEGER, version VARCHAR(50), success BOOLEAN)",
         "CREATE TABLE schema_version (version INTEGER NOT NULL); INSERT INTO schema_version VALUES (1)",
         "CREATE TABLE schema_version (version BIGINT NOT NULL); INSERT INTO schema_version VALUES (1)",
-        "CREATE TABLE schema_version (version BIGINT NOT NULL); CREATE TABLE things (id BIGINT); "
-        "INSERT INTO schema_version VALUES (1), (2)"}) {
+        R"(CREATE TABLE schema_version (version BIGINT NOT NULL); CREATE TABLE things (id BIGINT);
+           INSERT INTO schema_version VALUES (1), (2))"}) {
     url_.emplace(TestServer::of_program().fresh());
     const auto database = opened(ours);
     ASSERT_TRUE(database->script(std::string(table)).ok()) << table;
