@@ -296,7 +296,7 @@ def a_catalog_says_at_which_step_a_package_failed(t):
         t.note(f"{name}: {first['name']}: {first['summary'][:100]}")
     contains(json.dumps(catalog.json("/api/v1/packages/wrong-test/versions/1.0.0/test")), "no answer")
     equal(catalog.json("/api/v1/index")["kubes"], [], "what failed is not for kpm")
-    equal(catalog.namespaces(), [], "what the tests left")
+    t.kube.wait("what the tests left is gone", lambda: catalog.namespaces() == [])  # a busy server takes a while
     check(t.kube.get("ClusterRole", None, role["metadata"]["name"]) is None, "what is annotated to be kept stays on the cluster")
 
 
@@ -308,7 +308,7 @@ def peak_memory(process):
 @test(waits=True)
 def a_catalogs_worker_gives_no_package_the_whole_machine(t):
     catalog = Catalog(t)
-    server = catalog.serve("--kubeconfig", t.kubeconfig, "--timeout", "8s")
+    server = catalog.serve("--kubeconfig", t.kubeconfig, "--timeout", "60s")
     token = catalog.account("ann")
     bombs = {
         # name: (words of the failure, the script)
