@@ -424,7 +424,8 @@ std::optional<std::string> openpgp_fingerprint(std::string_view text) {
   return fmt::format("{}{}", kOpenPgpPrefix, digits);
 }
 
-bool matches(std::string_view pattern, std::string_view text) {
+namespace {
+bool fits(std::string_view pattern, std::string_view text) {
   // Up to where in `text` the pattern so far may lead.
   std::vector<bool> reached(text.size() + 1);
   reached[0] = true;
@@ -444,6 +445,26 @@ bool matches(std::string_view pattern, std::string_view text) {
     reached = std::move(next);
   }
   return reached[text.size()];
+}
+
+// "oci://host:*/path" as "oci://host/path": at its usual port, a host has none in its name. Empty: no such
+// pattern.
+std::string without_any_port(std::string_view pattern) {
+  constexpr std::string_view kBeforeHost = "://", kAnyPort = ":*";
+  const auto begin = pattern.find(kBeforeHost);
+  if (begin == pattern.npos) return {};
+  const auto end = std::min(pattern.find('/', begin + kBeforeHost.size()), pattern.size());
+  const std::string_view host = pattern.substr(0, end);
+  const auto port = host.rfind(kAnyPort);
+  if (port == host.npos || host.find_first_not_of('*', port + 1) != host.npos) return {};
+  return fmt::format("{}{}", host.substr(0, port), pattern.substr(end));
+}
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) {
+  if (fits(pattern, text)) return true;
+  const std::string other = without_any_port(pattern);
+  return !other.empty() && fits(other, text);
 }
 
 Result<Policy> Policy::parse(std::string_view text, const std::string& file,

@@ -320,6 +320,15 @@ TEST(TrustPolicy, KnowsDockersOwnImages) {
   EXPECT_TRUE(is_ignored("oci://docker.io/team/*", "oci://docker.io/team/nginx"));
 }
 
+// Its name is without it.
+TEST(TrustPatterns, AnyPortIsTheUsualOneToo) {
+  EXPECT_TRUE(matches("oci://reg:*/team/**", "oci://reg:5000/team/shop"));
+  EXPECT_TRUE(matches("oci://reg:*/team/**", "oci://reg/team/shop"));
+  EXPECT_TRUE(matches("oci://[::1]:*/**", "oci://[::1]/shop"));
+  EXPECT_FALSE(matches("oci://reg:*/team/**", "oci://reg/other/shop"));
+  EXPECT_FALSE(matches("oci://reg:5*/team/**", "oci://reg/team/shop"));
+}
+
 TEST(TrustPatterns, OneStarStaysInASegment) {
   EXPECT_TRUE(matches("oci://reg/*", "oci://reg/shop"));
   EXPECT_FALSE(matches("oci://reg/*", "oci://reg/team/shop"));
