@@ -46,7 +46,7 @@ Status must_know_letters(postgres::Database& server, const postgres::Url& url) {
   return error(ErrorKind::Invalid, "the database {} knows no letters but those of ASCII", url.shown())
       .with_because(
           "its LC_CTYPE is that of the locale C, so searches would tell capital letters from others")
-      .with_hint("create one that does: createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME");
+      .with_hint(fmt::format("create one that does: {}", postgres::kCreateDatabase));
 }
 
 }  // namespace

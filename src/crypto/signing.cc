@@ -1,6 +1,7 @@
 #include "crypto/signing.h"
 
 #include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
@@ -41,11 +42,13 @@ MemoryBio reading(std::string_view text) {
   return bio;
 }
 
-std::string all_of(BIO* bio) {
+std::string_view unread(BIO* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
-  return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
+  return size > 0 ? std::string_view(data, static_cast<std::size_t>(size)) : std::string_view();
 }
+
+std::string all_of(BIO* bio) { return std::string(unread(bio)); }
 
 std::optional<KeyKind> kind_of(EVP_PKEY* key) {
   switch (EVP_PKEY_get_base_id(key)) {
@@ -74,7 +77,11 @@ Error unusable_key(std::string_view what) {
       .with_hint("keys are ECDSA on P-256 or P-384, Ed25519, or RSA of 2048 bits and more");
 }
 
+// A point of a curve can be written in three ways (SEC 1, section 2.3.3), and a key has one fingerprint.
 std::string public_der(EVP_PKEY* key) {
+  if (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC)
+    MIST_CHECK(EVP_PKEY_set_utf8_string_param(key, OSSL_PKEY_PARAM_EC_POINT_CONVERSION_FORMAT,
+                                              OSSL_PKEY_EC_POINT_CONVERSION_FORMAT_UNCOMPRESSED) == 1);
   unsigned char* der = nullptr;
   const int size = i2d_PUBKEY(key, &der);
   MIST_CHECK(size > 0);
@@ -179,6 +186,11 @@ Result<PublicKey> PublicKey::parse(std::string_view text) {
                                     : fmt::format("it is: {}", escape_controls(label.substr(0, 60))))
         .with_hint("a public key begins with -----BEGIN PUBLIC KEY-----");
   }
+  // Of two keys, one would count, and nobody said which.
+  if (const std::string_view label = pem_label(unread(bio.get())); !label.empty())
+    return error(ErrorKind::Invalid, "this is more than one public key")
+        .with_because(fmt::format("behind the first one begins: {}", escape_controls(label.substr(0, 60))))
+        .with_hint("give each key a file of its own");
   return from_der(public_der(key.get()));
 }
 
@@ -186,7 +198,6 @@ Result<PublicKey> PublicKey::from_der(std::string_view der) {
   const KeyOwner key = public_key_in(der);
   const std::optional<KeyKind> kind = key != nullptr ? kind_of(key.get()) : std::nullopt;
   if (!kind) return unusable_key("the public key");
-  // As OpenSSL writes it, so that a key has one fingerprint.
   return PublicKey(*kind, public_der(key.get()));
 }
 

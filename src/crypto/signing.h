@@ -21,7 +21,7 @@ std::string_view to_string(KeyKind kind);
 
 class PublicKey {
  public:
-  /// "-----BEGIN PUBLIC KEY-----": the first such block in `text`. Errors: Invalid.
+  /// "-----BEGIN PUBLIC KEY-----": the only block in `text`. Errors: Invalid.
   static Result<PublicKey> parse(std::string_view text);
   /// SubjectPublicKeyInfo (RFC 5280). Errors: Invalid.
   static Result<PublicKey> from_der(std::string_view der);

@@ -172,6 +172,36 @@ TEST(Signing, AFingerprintIsThatOfTheKeyInDer) {
   EXPECT_EQ(key_in(kEcPublic).fingerprint().str(), kFingerprint);
 }
 
+// `openssl ec -pubin -conv_form compressed` and `… hybrid` write the same key so.
+TEST(Signing, AKeyHasOneFingerprintHoweverItsPointIsWritten) {
+  constexpr std::string_view kCompressed = R"(-----BEGIN PUBLIC KEY-----
+MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgADteTwWOF+18bA3aMXMT2VYswFX3bb
+AopzLU5Vvx9u8nI=
+-----END PUBLIC KEY-----
+)";
+  constexpr std::string_view kHybrid = R"(-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAHteTwWOF+18bA3aMXMT2VYswFX3bb
+AopzLU5Vvx9u8nKEQvIYjkufcb6pFnJ6cvn2o2eVJWkhMNnlPKIzWoeT2Q==
+-----END PUBLIC KEY-----
+)";
+  const Result<PublicKey> usual = PublicKey::parse(kEcPublic);
+  for (const std::string_view text : {kCompressed, kHybrid}) {
+    const Result<PublicKey> other = PublicKey::parse(text);
+    ASSERT_TRUE(other.ok()) << other.error().to_line();
+    EXPECT_EQ(*other, *usual);
+    EXPECT_EQ(other->fingerprint(), usual->fingerprint());
+    EXPECT_EQ(other->pem(), usual->pem());
+  }
+}
+
+TEST(Signing, AFileOfSeveralPublicKeysIsRefused) {
+  const auto both = PublicKey::parse(fmt::format("{}{}", kEcPublic, kEdPublic));
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(both.error().message, "this is more than one public key");
+  EXPECT_EQ(both.error().because, "behind the first one begins: PUBLIC KEY");
+  EXPECT_TRUE(PublicKey::parse(fmt::format("A comment\n{}\nand another\n", kEcPublic)).ok());
+}
+
 TEST(Signing, RefusesKeysThatAreTooWeakOrOfOtherCurves) {
   for (const std::string_view text : {kSmallRsaPublic, kOtherCurvePublic})
     EXPECT_FALSE(PublicKey::parse(text).ok());

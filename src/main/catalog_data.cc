@@ -50,7 +50,7 @@ Result<std::optional<postgres::Url>> database_url(const CommandLine& line, const
   }
   if (text.empty()) return std::nullopt;
   MIST_TRY(postgres::Url url, postgres::Url::parse(SecretString(std::move(text))));
-  if (line.has("--database") && url.has_password())
+  if (line.has("--database") && url.has_secret())
     return error(ErrorKind::Usage,
                  "--database has a password, which the list of processes shows to everybody")
         .with_hint(fmt::format("--database-url-file FILE, or the environment's {}", kDatabaseVariable));

@@ -272,9 +272,8 @@ std::string canonical_host(std::string_view host) {
     const bool is_usual = port == "443" || port == "80";
     name = name.substr(0, colon) + (is_usual ? "" : fmt::format(":{}", port));
   }
-  constexpr std::string_view kHubNames[] = {"index.docker.io", "registry-1.docker.io",
-                                            "registry.hub.docker.com"};
-  return std::ranges::find(kHubNames, name) != std::end(kHubNames) ? std::string(kDockerHub) : name;
+  return std::ranges::find(kDockerHubNames, name) != std::end(kDockerHubNames) ? std::string(kDockerHub)
+                                                                               : name;
 }
 
 std::string api_host(std::string_view host) {

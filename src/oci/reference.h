@@ -67,6 +67,9 @@ bool is_path_segment(std::string_view text);
 /// True for 127.0.0.0/8, ::1 and localhost, with or without a port.
 bool is_loopback_host(std::string_view host);
 
+/// Other names of Docker Hub, docker.io.
+inline constexpr std::string_view kDockerHubNames[] = {"index.docker.io", "registry-1.docker.io",
+                                                       "registry.hub.docker.com"};
 /// One of the ways to write a host: in lower case, without the port that https or http stands for or zeros
 /// before another one, and docker.io for all names of Docker Hub.
 std::string canonical_host(std::string_view host);

@@ -67,8 +67,7 @@ constexpr std::array kMeanings{
             "let its user create and use tables there: it should own the database"},
     Meaning{"25006", ErrorKind::Forbidden,
             "name a server that takes writes: target_session_attrs=read-write"},
-    Meaning{"3D000", ErrorKind::Invalid,
-            "create it: createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME"},
+    Meaning{"3D000", ErrorKind::Invalid, kCreateDatabase},
     Meaning{"XX001", ErrorKind::Invalid, "restore it from a backup"},
     Meaning{"XX002", ErrorKind::Invalid, "restore it from a backup"},
 };
@@ -410,8 +409,7 @@ Status Database::connect_to(const Host& host, std::chrono::milliseconds limit) {
   if (encoding == nullptr || std::string_view(encoding) != "UTF8")
     return error(ErrorKind::Invalid, "the database {} keeps no UTF-8", url_.shown())
         .with_because(fmt::format("its encoding is {}", encoding == nullptr ? "unknown" : encoding))
-        .with_hint(
-            "create one that does: createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME");
+        .with_hint(fmt::format("create one that does: {}", kCreateDatabase));
   const std::string settings = fmt::format(
       "SET lock_timeout = {}; SET statement_timeout = {}; "
       "SET idle_in_transaction_session_timeout = {}; SET standard_conforming_strings = on",
@@ -630,9 +628,7 @@ Result<std::int64_t> Database::version() {
   if (found.size() == 1) return found.front();
   return error(ErrorKind::Invalid, "the database {} is another program's", url_.shown())
       .with_because("its table schema_version isn't one of ours")
-      .with_hint(
-          "create one for this program alone: createdb --encoding UTF8 --locale C.UTF-8 --template template0 "
-          "NAME");
+      .with_hint(fmt::format("create one for this program alone: {}", kCreateDatabase));
 }
 
 Status Database::migrate(std::span<const std::string_view> scripts) {

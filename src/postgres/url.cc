@@ -56,7 +56,8 @@ Result<Url> Url::parse(SecretString text) {
   for (const std::string_view parameter : split(tail.substr(path.size()), '&')) {
     const std::string_view plain = parameter.starts_with('?') ? parameter.substr(1) : parameter;
     const std::string name = percent_decoded(plain.substr(0, plain.find('=')));
-    if (name == "password" || name == "sslpassword") url.has_password_ = true;
+    if (name == "password") url.has_password_ = true;
+    if (name == "sslpassword") url.has_key_password_ = true;
   }
   if (colon != person.npos && colon + 1 < person.size()) url.has_password_ = true;
   url.shown_ =

@@ -10,6 +10,10 @@
 
 namespace mist::postgres {
 
+/// For hints: how a database that catalogs can use is made.
+inline constexpr std::string_view kCreateDatabase =
+    "createdb --encoding UTF8 --locale C.UTF-8 --template template0 NAME";
+
 class Url {
  public:
   /// Invalid, without the text: parts of a URL that can't be understood may be its password.
@@ -21,13 +25,16 @@ class Url {
   Url with_password(const SecretString& password) const;
 
   const SecretString& text() const { return text_; }
-  bool has_password() const { return has_password_; }
+  bool has_password() const { return has_password_; }  ///< its user's
+  /// Also that of a client's key: sslpassword.
+  bool has_secret() const { return has_password_ || has_key_password_; }
   /// For messages: without password and parameters.
   const std::string& shown() const { return shown_; }
 
  private:
   SecretString text_;
   bool has_password_ = false;
+  bool has_key_password_ = false;
   std::string shown_;
 };
 

@@ -31,6 +31,9 @@ TEST(PostgresUrl, TakesAPasswordFromElsewhere) {
                        ->with_password(SecretString("s3cret"));
   EXPECT_EQ(more.text().reveal(), "postgresql://ann@db/catalog?host=/run&password=s3cret");
   EXPECT_TRUE(more.has_password());
+  const auto key = Url::parse(SecretString("postgresql://ann@db/catalog?sslpassword=x"));
+  EXPECT_FALSE(key->has_password()) << "PGPASSWORD counts";
+  EXPECT_TRUE(key->has_secret());
   EXPECT_THAT(more.shown(), Not(HasSubstr("s3cret")));
 }
 

@@ -74,7 +74,8 @@ std::optional<AddressName> AddressName::of(std::string_view address, std::string
     for (const std::string& each : *segments) name += "/" + repository_segment(each);
   const Result<oci::Repository> repository = oci::Repository::parse(name);
   if (!repository) return std::nullopt;
-  std::string original = fmt::format("{}/{}", parts->host, join(outer, "/"));
+  std::string original = parts->host;
+  if (!outer.empty()) original += "/" + join(outer, "/");
   if (!inner.empty()) original += "//" + join(inner, "/");
   return AddressName{*repository, std::move(original)};
 }

@@ -9,6 +9,7 @@
 #include "config/redact.h"
 #include "encoding/json.h"
 #include "encoding/semver.h"
+#include "http/over_limit.h"
 #include "http/url.h"
 #include "oci/reference.h"
 #include "oci/tags.h"
@@ -180,7 +181,7 @@ class CatalogView final : public RegistryView {
 
   // Fetches the changed parts of the index, when there is one here already: first the list of its shards,
   // then the new ones. nullopt: it has to be fetched as a whole, for the catalog has no shards, or most have
-  // changed, or it changed while they were read.
+  // changed, or it changed while they were read, or together they are more than an index may be.
   Result<std::optional<KeptIndex>> fetch_shards(const KeptIndex& kept, const Context& context) {
     constexpr std::size_t kMostChanged = kIndexShards / 2;
     constexpr std::uint64_t kMostList = 64 << 10;
@@ -198,11 +199,18 @@ class CatalogView final : public RegistryView {
     for (std::size_t i = 0; i < shards.size(); ++i)
       if (crypto::sha256(shards[i]).str() != list->shards[i]) changed.push_back(i);
     if (changed.size() > kMostChanged) return nothing();
+    std::uint64_t room = kMostIndex;
+    for (std::size_t i = 0; i < shards.size(); ++i)
+      if (std::ranges::find(changed, i) == changed.end())
+        room -= std::min<std::uint64_t>(room, shards[i].size());
     for (const std::size_t i : changed) {
       const std::string url = http::join_url(url_, fmt::format("{}{}", kIndexShardPath, list->shards[i]));
-      MIST_TRY(CheckedFile shard, fetch_changed_file(*transport_, url, {}, context, reach, kMostIndex));
-      if (!shard.content || crypto::sha256(*shard.content).str() != list->shards[i]) return nothing();
-      shards[i] = *std::move(shard.content);
+      Result<CheckedFile> shard = fetch_changed_file(*transport_, url, {}, context, reach, room);
+      if (!shard && http::is_over_limit(shard.error())) return nothing();
+      if (!shard) return std::move(shard).error();
+      if (!shard->content || crypto::sha256(*shard->content).str() != list->shards[i]) return nothing();
+      shards[i] = *std::move(shard->content);
+      room -= shards[i].size();
     }
     Result<std::string> whole = joined_index(shards);
     if (!whole.ok() || crypto::sha256(*whole).str() != list->digest) return nothing();

@@ -70,12 +70,14 @@ class CatalogRegistry : public mist::testing::HomeFixture {
            "\n";
   }
 
+  std::string served_index() const { return other_index.value_or(index()); }
+
   http::Response answer(const http::Request& request) {
     const std::string path = http::Url::parse(request.url)->path;
     http::Response response{.status = 200, .headers = {}, .body = {}};
     constexpr std::string_view kVersions = "/api/v1/packages/etcd/versions/", kBlobs = "/api/v1/blobs/";
     if (path == "/mistletoe-index.jsonl") {
-      response.body = other_index.value_or(index());
+      response.body = served_index();
       const std::string etag = fmt::format("\"{}\"", crypto::sha256(response.body).hex());
       if (http::find_header(request.headers, "If-None-Match") == etag)
         return {.status = 304, .headers = {}, .body = {}};
@@ -83,17 +85,18 @@ class CatalogRegistry : public mist::testing::HomeFixture {
       return response;
     }
     if (has_shards && path == kIndexShardsPath) {
-      std::string etag = fmt::format("\"{}\"", crypto::sha256(index()).hex());
+      std::string etag = fmt::format("\"{}\"", crypto::sha256(served_index()).hex());
       if (http::find_header(request.headers, "If-None-Match") == etag)
         return {.status = 304, .headers = {}, .body = {}};
-      ShardList list{.digest = crypto::sha256(index()).str(), .shards = {}};
-      for (const std::string& each : index_shards(index())) list.shards.push_back(crypto::sha256(each).str());
+      ShardList list{.digest = crypto::sha256(served_index()).str(), .shards = {}};
+      for (const std::string& each : index_shards(served_index()))
+        list.shards.push_back(crypto::sha256(each).str());
       response.body = list.to_text();
       response.headers.push_back({"ETag", std::move(etag)});
       return response;
     }
     if (has_shards && path.starts_with(kIndexShardPath)) {
-      for (const std::string& each : index_shards(index()))
+      for (const std::string& each : index_shards(served_index()))
         if (path.ends_with(crypto::sha256(each).str())) response.body = forged ? each + "\n" : each;
       if (response.body.empty()) response.status = 404;
       return response;
@@ -220,6 +223,28 @@ TEST_F(CatalogRegistry, AnIndexWhoseShardsDontFitIsFetchedAsAWhole) {
   EXPECT_EQ(asked_since(first).back(), "/mistletoe-index.jsonl");
   EXPECT_EQ(asked_since(first).size(), 3U);
   EXPECT_EQ(fetch("community/etcd:1.3.0"), "community/etcd:1.3.0 three");
+}
+
+// Each shard is within the bound of an index, all together aren't.
+TEST_F(CatalogRegistry, AnIndexIsBoundedWhenItsShardsAreFetched) {
+  const std::string text(std::size_t{22} << 20, 'x');
+  const auto with_large = [&](std::string_view names) {
+    std::string index = R"({"apiVersion":"mistletoe.dev/v1alpha1","kind":"PackageIndex"})"
+                        "\n";
+    for (const char path : names) index += fmt::format("{{\"path\":\"{}\",\"text\":\"{}\"}}\n", path, text);
+    return index;
+  };
+  has_shards = true;
+  other_index = with_large("ab");
+  ASSERT_TRUE(add().ok());
+  ASSERT_TRUE(open().update("community", Context(), ChangedVersions::Refuse).ok());
+  other_index = with_large("abc");
+  const std::size_t first = web.requests().size();
+  const auto update = open().update("community", Context(), ChangedVersions::Refuse);
+  ASSERT_FALSE(update.ok());
+  EXPECT_EQ(update.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(asked_since(first).back(), "/mistletoe-index.jsonl") << "it is the index that has too many bytes";
+  EXPECT_EQ(open().read_file("community", "mistletoe-index.jsonl", "", Context())->bytes, with_large("ab"));
 }
 
 TEST_F(CatalogRegistry, ADamagedIndexIsFetchedAgain) {

@@ -36,36 +36,42 @@ ChartJudge::ChartJudge(const FileSystem& files, const Clock& clock, const Config
                        const KnownPackages& known, OciSession& oci, OciTrust& trust)
     : files_(files), clock_(clock), configured_(configured), known_(known), oci_(oci), trust_(trust) {}
 
-Status ChartJudge::check(const std::vector<std::string>& repositories, RegistryRef chart,
-                         const PackageContent& content, const crypto::Digest& digest,
-                         const ReadProvenance& read, const Context& context) const {
-  for (const std::string& each : repositories) {
+Status ChartJudge::check(std::string_view url, RegistryRef chart, const PackageContent& content,
+                         const crypto::Digest& digest, const ReadProvenance& read,
+                         const Context& context) const {
+  MIST_TRY(const std::vector<std::string> names, names_of(url));
+  for (const std::string& each : names) {
     chart.registry = each;
     MIST_TRY_VOID(check_chart_trust(trust_, chart, content, digest, read, context));
   }
   return {};
 }
 
+Result<std::vector<std::string>> ChartJudge::names_of(std::string_view url) const {
+  MIST_TRY(const config::Config config, configured_.load());
+  const std::string address = trust::chart_repository_name(url);
+  std::vector<std::string> names{address};
+  for (const config::Registry& each : config.registries())
+    if (const auto* const helm = std::get_if<config::HelmSource>(&each.remote().source);
+        helm != nullptr && trust::chart_repository_name(helm->url) == address)
+      names.push_back(each.name);
+  return names;
+}
+
 Result<std::string> ChartJudge::checked_archive(DownloadedChart chart, http::Transport& transport,
                                                 std::shared_ptr<const trust::Keyring> keyring,
                                                 const Context& context) const {
   MIST_TRY_VOID(chart.check_is_it(escape_controls(config::redact_urls(chart.server().url))));
-  MIST_TRY(const config::Config config, configured_.load());
-  const std::string address = trust::chart_repository_name(chart.server().url);
-  std::vector<std::string> repositories{address};
-  for (const config::Registry& each : config.registries())
-    if (const auto* const helm = std::get_if<config::HelmSource>(&each.remote().source);
-        helm != nullptr && trust::chart_repository_name(helm->url) == address)
-      repositories.push_back(each.name);
-  const RegistryRef named{address, chart.version().chart, chart.version().version, {}};
+  const RegistryRef named{
+      trust::chart_repository_name(chart.server().url), chart.version().chart, chart.version().version, {}};
   const std::string place = PackageRef(named).display();
   MIST_TRY(const PackageContent content, packed_chart(named.name(), chart.unchecked(), place));
   const crypto::Digest digest = digest_of(content);
   const ReadProvenance read = [&]() -> Result<ProvenanceFile> {
-    if (chart.provenance()) return *chart.provenance();
+    if (chart.provenance()) return chart.provenance()();
     return read_provenance(transport, chart.server(), chart.version(), context);
   };
-  MIST_TRY_VOID(check(repositories, named, content, digest, read, context));
+  MIST_TRY_VOID(check(chart.server().url, named, content, digest, read, context));
   if (keyring != nullptr) {
     MIST_TRY(const trust::ChartArchive archive, repository_chart(content, place));
     MIST_TRY(ChartVerdict verdict, judged_by(rule_of(std::move(keyring)), chart_subject(named, digest),

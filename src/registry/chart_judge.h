@@ -29,9 +29,9 @@ class ChartJudge {
   ChartJudge(const FileSystem& files, const Clock& clock, const ConfiguredRegistries& configured,
              const KnownPackages& known, OciSession& oci, OciTrust& trust);
 
-  /// By the policy. `repositories`: the name of the chart's repository and its address; a rule may have
-  /// either. Errors: of check_chart_trust.
-  Status check(const std::vector<std::string>& repositories, RegistryRef chart, const PackageContent& content,
+  /// By the policy, for the repository at the address `url`: a rule may have that address, or any name that
+  /// the repository has here. Errors: of check_chart_trust; of Configuration.
+  Status check(std::string_view url, RegistryRef chart, const PackageContent& content,
                const crypto::Digest& digest, const ReadProvenance& read, const Context& context) const;
   /// As Registries::checked_archive.
   Result<std::string> checked_archive(DownloadedChart chart, http::Transport& transport,
@@ -46,6 +46,8 @@ class ChartJudge {
   Result<ProvenanceFile> provenance(const Fetched& package, const Context& context) const;
 
  private:
+  // The address of a chart repository as rules have it, and the names that it has here.
+  Result<std::vector<std::string>> names_of(std::string_view url) const;
   // By its provenance file; nothing is recorded.
   Result<ChartVerdict> judged_by(const trust::Rule& rule, const trust::Subject& subject,
                                  const trust::ChartArchive& archive, const ReadProvenance& read,

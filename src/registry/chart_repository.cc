@@ -11,6 +11,7 @@
 #include "encoding/semver.h"
 #include "encoding/yaml.h"
 #include "http/url.h"
+#include "oci/reference.h"
 #include "registry/chart_archive.h"
 #include "registry/remote_file.h"
 #include "registry/version_order.h"
@@ -234,6 +235,11 @@ Result<ChartVersion> ChartIndex::newest(const std::string& chart, const std::str
 
 Result<DownloadedChart> ChartIndex::download(http::Transport& transport, const ChartVersion& version,
                                              const Context& context) const {
+  if (version.url.starts_with(oci::kScheme))
+    return error(ErrorKind::Invalid, "the chart {} {} of {} is in an OCI registry",
+                 escape_controls(version.chart), escape_controls(version.version), shown(server_.url))
+        .with_because(fmt::format("its index leads to {}", shown(version.url)))
+        .with_hint("name it there");
   MIST_TRY(std::string archive, must_fetch(transport, server_, version.url, context));
   const crypto::Digest digest = crypto::sha256(archive);
   MIST_TRY_VOID(check_index_digest(version, std::span(&digest, 1)));

@@ -3,6 +3,7 @@
 // depend on. The repository is an index.yaml and archives behind https, as Helm has them. An archive is bytes
 // here; who unpacks it for a package sits in a sandbox. Any thread.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -54,14 +55,15 @@ struct ProvenanceFile {
   std::optional<std::string> text;  ///< nothing: there is none
   std::string place;                ///< where it was looked for, for people
 };
+using ReadProvenance = std::function<Result<ProvenanceFile>()>;
 
 /// A chart as its repository gave it out, whoever signed it. Registries::checked_archive gives its bytes to
 /// those that use them.
 class DownloadedChart {
  public:
-  /// `provenance`: that came with it; nothing: its file is looked for beside the archive.
+  /// `provenance`: how its file is read; empty: it is looked for beside the archive.
   DownloadedChart(ChartServer server, ChartVersion version, std::string archive,
-                  std::optional<ProvenanceFile> provenance = {})
+                  ReadProvenance provenance = {})
       : server_(std::move(server)),
         version_(std::move(version)),
         archive_(std::move(archive)),
@@ -69,7 +71,7 @@ class DownloadedChart {
 
   const ChartServer& server() const { return server_; }
   const ChartVersion& version() const { return version_; }
-  const std::optional<ProvenanceFile>& provenance() const { return provenance_; }
+  const ReadProvenance& provenance() const { return provenance_; }
   /// Succeeds if its Chart.yaml has the name and version of the entry in the index: an entry that leads to an
   /// older chart, or to another one, would have that used under this name. `index`: what it is called in
   /// messages. Errors: Invalid, also for what is no chart.
@@ -84,7 +86,7 @@ class DownloadedChart {
   ChartServer server_;
   ChartVersion version_;
   std::string archive_;
-  std::optional<ProvenanceFile> provenance_;
+  ReadProvenance provenance_;
 };
 
 /// Errors: Invalid (it may lead to another path than it says, so no rule could be held against it).

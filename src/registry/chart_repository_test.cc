@@ -159,7 +159,7 @@ TEST(ChartRepositoryErrors, SayWhatIsWrong) {
       HasSubstr("the index says 00ff"));
   EXPECT_THAT(
       said([](Web& web) { web.reply(200, "entries: {web: [{version: 1.0.0, urls: ['oci://r/a']}]}"); }),
-      HasSubstr("only https"));
+      HasSubstr("is in an OCI registry (its index leads to oci://r/a)"));
 }
 
 }  // namespace

@@ -26,8 +26,6 @@ Path provenance_file_of(const Path& archive) {
 Result<ProvenanceFile> read_provenance(http::Transport& transport, const ChartServer& server,
                                        const ChartVersion& version, const Context& context) {
   ProvenanceFile file{{}, escape_controls(config::redact_urls(version.provenance_url()))};
-  // Where an index leads to an OCI registry, there is nothing beside it.
-  if (version.url.starts_with(oci::kScheme)) return file;
   MIST_TRY(file.text, fetch_provenance(transport, server, version, context));
   return file;
 }

@@ -26,8 +26,6 @@ namespace mist::registry {
 
 class OciTrust;
 
-using ReadProvenance = std::function<Result<ProvenanceFile>()>;
-
 /// Beside the archive of a chart on this machine: NAME-VERSION.tgz.prov.
 Path provenance_file_of(const Path& archive);
 

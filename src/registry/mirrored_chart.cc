@@ -69,9 +69,10 @@ Result<std::optional<DownloadedChart>> find_chart_copy(const AddressCopies& copi
   MIST_TRY(std::string archive, copies.bytes(*name, *copy, context));
   ProvenanceFile provenance{{}, place};
   MIST_TRY(provenance.text, copies.provenance(*name, *copy, context));
-  DownloadedChart found(std::move(server),
-                        {.chart = chart.name, .version = version, .url = place, .digest = {}},
-                        std::move(archive), std::move(provenance));
+  DownloadedChart found(
+      std::move(server), {.chart = chart.name, .version = version, .url = place, .digest = {}},
+      std::move(archive),
+      [provenance = std::move(provenance)]() -> Result<ProvenanceFile> { return provenance; });
   MIST_TRY_VOID(found.check_is_it(chart_address(chart.repository)));
   return std::optional(std::move(found));
 }

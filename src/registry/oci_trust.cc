@@ -57,6 +57,32 @@ Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw
                              tagged.repository.str(), raw.digest.str()));
 }
 
+namespace {
+
+// Nobody signed wrongly where the keyring can't be read.
+Status check_keyring(const trust::Keyring& keyring, const trust::CheckedProvenance& checked) {
+  if (!checked.is_of_keyring) return {};
+  return error(ErrorKind::Invalid, "the keyring {} can't be used", escape_controls(keyring.file))
+      .with_because(checked.fault)
+      .with_hint("`gpg --export KEY` writes one, and `gpg --export --armor KEY`")
+      .with_detail(LocalFault{});
+}
+
+}  // namespace
+
+Status check_keyrings(const trust::Policy& policy, const trust::CheckProvenance& check, WallTime now,
+                      const Context& context) {
+  for (const trust::Rule& rule : policy.rules()) {
+    if (rule.keyring == nullptr) continue;
+    MIST_TRY(const trust::CheckedProvenance checked, check(rule.keyring->bytes, {}, now, context));
+    Status usable = check_keyring(*rule.keyring, checked);
+    if (usable) continue;
+    usable.error().because += fmt::format("; the rule is {} ({})", rule.match, rule.place);
+    return usable;
+  }
+  return {};
+}
+
 Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::Paths& paths) {
   return trust::Policy::load(files, paths.trust_policy(),
                              paths.named_trust_policy ? trust::Presence::Required : trust::Presence::Optional,
@@ -159,6 +185,7 @@ Result<trust::Proof> OciTrust::prove(const std::string& provenance, const trust:
   if (!check_provenance_) return error(ErrorKind::NotFound, "Helm's provenance files can't be read here");
   MIST_TRY(const trust::CheckedProvenance checked,
            check_provenance_(keyring.bytes, provenance, clock_.now(), context));
+  MIST_TRY_VOID(check_keyring(keyring, checked));
   trust::Proof proof = trust::prove_provenance(checked, archive, keyring);
   // Later versions are held against it, if that is what the user wants (learn).
   if (proof.objection.empty() && checked.signer && !checked.signer->certificate.empty())

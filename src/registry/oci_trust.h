@@ -69,6 +69,9 @@ Status check_signed_version(const oci::Reference& tagged, const RawManifest& raw
 
 /// The policy of this machine; one that the environment names has to be there. Errors: of Policy::load.
 Result<trust::Policy> load_trust_policy(const FileSystem& files, const config::Paths& paths);
+/// Succeeds if each keyring of the policy can be used. Errors: Invalid (one can't), of CheckProvenance.
+Status check_keyrings(const trust::Policy& policy, const trust::CheckProvenance& check, WallTime now,
+                      const Context& context);
 
 class OciTrust {
  public:

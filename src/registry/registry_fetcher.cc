@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "registry/file_trust.h"
-#include "trust/chart_address.h"
 
 namespace mist::registry {
 namespace {
@@ -49,8 +48,8 @@ Status RegistryFetcher::check_trust(RegistryView& view, const RegistryRef& refer
   if (!address.empty() && judged == Judged::Later) return {};
   if (!address.empty())
     return charts_.check(
-        {reference.registry, trust::chart_repository_name(address)}, reference, content, digest,
-        [&] { return view.provenance(reference, context, accept); }, context);
+        address, reference, content, digest, [&] { return view.provenance(reference, context, accept); },
+        context);
   return check_file_trust(trust_, reference, content, digest, [&](const std::string& path) {
     return view.signature(reference, path, context, accept);
   });

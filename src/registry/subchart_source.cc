@@ -1,6 +1,7 @@
 #include "registry/subchart_source.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <variant>
 #include <vector>
@@ -197,7 +198,7 @@ Result<std::string> SubchartSource::from_oci(const oci::Reference& reference, co
     if (tree == nullptr || tree->files.size() != 1 || there == nullptr)
       return error(ErrorKind::Invalid, "{} is not a chart", reference.str())
           .with_hint("charts are pushed with helm push, or with mistctl push");
-    MIST_TRY_VOID(check(tree->files.front().bytes, there->digest));
+    MIST_TRY_VOID(check(tree->files.front().bytes, fetched));
     archive = tree->files.front().bytes;
     return true;
   };
@@ -223,26 +224,37 @@ Result<oci::Reference> SubchartSource::oci_reference(const ChartServer& server,
   return there;
 }
 
-Result<std::string> SubchartSource::from_repository(const ChartIndex& index, const ChartVersion& version,
-                                                    const Context& context) {
+Result<SubchartSource::RepositoryArchive> SubchartSource::from_repository(const ChartIndex& index,
+                                                                          const ChartVersion& version,
+                                                                          const Context& context) {
+  ReadProvenance provenance;
   if (version.url.starts_with(oci::kScheme)) {
     MIST_TRY(const oci::Reference there, oci_reference(index.server(), version));
-    const auto check = [&](const std::string& archive,
-                           const std::optional<crypto::Digest>& manifest) -> Status {
+    const auto check = [&](const std::string& archive, const Fetched& artifact) -> Status {
       // Helm writes the digest of the archive into an index. Others that list an OCI registry write that of
       // the manifest, by which the registry names the chart.
       std::vector<crypto::Digest> digests{crypto::sha256(archive)};
+      const auto& manifest = std::get<oci::Reference>(artifact.resolved.form()).digest;
       if (manifest) digests.push_back(*manifest);
       MIST_TRY_VOID(check_index_digest(version, digests));
+      provenance = [this, kept = std::make_shared<const Fetched>(artifact), context] {
+        return dependencies_.registries.provenance(*kept, context);
+      };
       // --verify is held there already.
-      MIST_TRY_VOID(dependencies_.registries.checked_archive({index.server(), version, archive}, web(),
-                                                             nullptr, context));
+      MIST_TRY_VOID(dependencies_.registries.checked_archive({index.server(), version, archive, provenance},
+                                                             web(), nullptr, context));
       return {};
     };
-    return from_oci(there, check, context);
+    MIST_TRY(std::string archive, from_oci(there, check, context));
+    return RepositoryArchive{std::move(archive), std::move(provenance)};
   }
+  provenance = [this, server = index.server(), version, context] {
+    return read_provenance(web(), server, version, context);
+  };
   MIST_TRY(DownloadedChart chart, index.download(web(), version, context));
-  return dependencies_.registries.checked_archive(std::move(chart), web(), dependencies_.keyring, context);
+  MIST_TRY(std::string archive,
+           dependencies_.registries.checked_archive(std::move(chart), web(), dependencies_.keyring, context));
+  return RepositoryArchive{std::move(archive), std::move(provenance)};
 }
 
 Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, const Context& context) {
@@ -262,8 +274,7 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
     MIST_TRY(
         const oci::Reference reference,
         oci::Reference::parse(fmt::format("{}:{}", oci_place(locked), oci::tag_of_version(locked.version))));
-    const auto check = [&](const std::string& archive,
-                           const std::optional<crypto::Digest>& /*manifest*/) -> Status {
+    const auto check = [&](const std::string& archive, const Fetched& /*artifact*/) -> Status {
       MIST_TRY(const ChartFiles chart, unpack_chart(archive, packed.file));
       MIST_TRY_VOID(check_is_it(locked, chart.manifest));
       MIST_TRY_VOID(check_tagged_version(locked, chart.manifest));
@@ -285,7 +296,8 @@ Result<PackedSubchart> SubchartSource::fetch(const ChartDependency& locked, cons
     MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
     MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
     packed.file = version.file_name();
-    MIST_TRY(packed.archive, from_repository(*there, version, context));
+    MIST_TRY(RepositoryArchive archive, from_repository(*there, version, context));
+    packed.archive = std::move(archive.bytes);
   }
   MIST_TRY(const ChartFiles chart, unpack_chart(packed.archive, packed.file));
   MIST_TRY_VOID(check_is_it(locked, chart.manifest));
@@ -300,9 +312,9 @@ Result<std::optional<AddressCopy>> SubchartSource::copy_of(const ChartDependency
   if (!name) return std::optional<AddressCopy>();
   MIST_TRY(const ChartIndex* const there, index(locked.repository, context));
   MIST_TRY(const ChartVersion version, there->find(locked.name, locked.version));
-  MIST_TRY(std::string archive, from_repository(*there, version, context));
-  MIST_TRY(ProvenanceFile provenance, read_provenance(web(), there->server(), version, context));
-  MIST_TRY(AddressCopy copy, copy_of_chart(*std::move(name), version.version, std::move(archive),
+  MIST_TRY(RepositoryArchive archive, from_repository(*there, version, context));
+  MIST_TRY(ProvenanceFile provenance, archive.provenance());
+  MIST_TRY(AddressCopy copy, copy_of_chart(*std::move(name), version.version, std::move(archive.bytes),
                                            {.provenance = std::move(provenance.text).value_or("")}));
   return std::optional(std::move(copy));
 }

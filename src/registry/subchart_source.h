@@ -66,17 +66,20 @@ class SubchartSource {
   Result<const ChartFiles*> directory(const ChartDependency& dependency, const Context& context);
   Result<const ChartIndex*> index(const std::string& repository, const Context& context);
   Result<std::string> newest_tag(const ChartDependency& wanted, const Context& context);
-  // Refuses an archive that isn't the wanted one. `manifest`: of the artifact that it is in.
-  using CheckArchive =
-      std::function<Status(const std::string& archive, const std::optional<crypto::Digest>& manifest)>;
+  // Refuses an archive that isn't the wanted one. `artifact`: that it is in, with its digest.
+  using CheckArchive = std::function<Status(const std::string& archive, const Fetched& artifact)>;
+  struct RepositoryArchive {
+    std::string bytes;
+    ReadProvenance provenance;
+  };
   Result<Fetched> fetched_from_oci(const PackageRef& reference, const MayKeep& may_keep,
                                    const Context& context);
   Result<std::string> from_oci(const oci::Reference& reference, const CheckArchive& check,
                                const Context& context);
   // Where an entry of an index leads.
   Result<oci::Reference> oci_reference(const ChartServer& server, const ChartVersion& version) const;
-  Result<std::string> from_repository(const ChartIndex& index, const ChartVersion& version,
-                                      const Context& context);
+  Result<RepositoryArchive> from_repository(const ChartIndex& index, const ChartVersion& version,
+                                            const Context& context);
   http::Transport& web();
 
   Dependencies dependencies_;

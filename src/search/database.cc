@@ -109,6 +109,19 @@ Result<std::map<std::string, std::string>> stored_shards(sqlite::Database& datab
   return found;
 }
 
+// An index is read shard by shard, and each of them alone may be within the bounds.
+Status check_whole(sqlite::Database& database, const std::string& registry) {
+  std::int64_t entries = 0, bytes = 0;
+  MIST_TRY_VOID(
+      database.query("SELECT count(*), coalesce(sum(length(entry.text)), 0) FROM package JOIN entry "
+                     "USING(id) WHERE source = ?1",
+                     {registry}, [&](const Row& row) {
+                       entries = row.integer(0);
+                       bytes = row.integer(1);
+                     }));
+  return check_size(static_cast<std::size_t>(entries), static_cast<std::uint64_t>(bytes));
+}
+
 }  // namespace
 
 struct Database::Open {
@@ -151,7 +164,8 @@ Result<Sources> Database::sources() {
 Status Database::store(const std::string& registry, const std::string& state, WallTime now,
                        const std::vector<Shard>& shards, const std::map<std::string, std::string>& all) {
   sqlite::Database& connection = open_->connection;
-  return judged(connection.transaction([&]() -> Status {
+  Status within_bounds;
+  Status stored_all = judged(connection.transaction([&]() -> Status {
     MIST_TRY(const auto there, stored_shards(connection, registry));
     auto stored = there;
     for (const auto& [name, digest] : there) {
@@ -166,8 +180,10 @@ Status Database::store(const std::string& registry, const std::string& state, Wa
     }
     MIST_TRY_VOID(connection.run("INSERT OR REPLACE INTO source(name, state, checked) VALUES(?1, ?2, ?3)",
                                  {registry, stored == all ? state : std::string(), seconds_of(now)}));
-    return {};
+    within_bounds = check_whole(connection, registry);
+    return within_bounds;
   }));
+  return within_bounds ? stored_all : within_bounds;
 }
 
 Status Database::touch(const std::string& registry, WallTime now) {

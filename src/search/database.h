@@ -58,7 +58,8 @@ class Database {
   Result<Sources> sources();
   /// In one transaction: stores `shards`, and forgets those of `registry` that `all` (the digest of each, by
   /// name) doesn't name. If what is stored then isn't `all`, since another process has changed it since
-  /// sources(), the state is empty: the whole has to be read again.
+  /// sources(), the state is empty: the whole has to be read again. Errors: also Invalid, and nothing changes
+  /// (with the shards that stay, the index is beyond a bound).
   Status store(const std::string& registry, const std::string& state, WallTime now,
                const std::vector<Shard>& shards, const std::map<std::string, std::string>& all);
   /// The same state was found again.

@@ -132,6 +132,26 @@ TEST_F(SearchDatabase, AWordWithoutLettersIsLeftOut) {
   EXPECT_THAT(words({"\u2013"}), IsEmpty());
 }
 
+// Each of two shards is within the bounds, both together aren't.
+TEST_F(SearchDatabase, AnIndexBeyondABoundIsNotStoredAndTheLastOneStays) {
+  const auto large = [](std::string path) {
+    Entry entry = package(std::move(path));
+    entry.digest = std::string(kMostIndexBytes / 2, 'x');
+    return entry;
+  };
+  store("other", {large("apart")});
+  Database database = open();
+  ASSERT_TRUE(database.store("team", "s1", now, {{"00", "d0", {large("web")}}}, {{"00", "d0"}}).ok());
+  const Status second =
+      database.store("team", "s2", now, {{"01", "d1", {large("job")}}}, {{"00", "d0"}, {"01", "d1"}});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, ErrorKind::Invalid);
+  EXPECT_EQ(second.error().detail<DamagedDatabase>(), nullptr);
+  EXPECT_EQ(database.sources()->at("team").state, "s1");
+  EXPECT_EQ(database.sources()->at("team").shards.size(), 1U);
+  EXPECT_THAT(found({.words = {"web"}}), ElementsAre("team/web"));
+}
+
 TEST_F(SearchDatabase, WithoutWordsEverythingIsListedByName) {
   store("team", {package("web"), package("a/job"), package("b/job")});
   EXPECT_THAT(words({}), ElementsAre("team/a/job", "team/b/job", "team/web"));

@@ -1,6 +1,7 @@
 #include "search/entry.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/fnv.h"
 #include "base/text.h"
@@ -19,10 +20,11 @@ constexpr std::size_t kMostItems = 100;
 constexpr std::size_t kMostValuesInLine = 2000;
 constexpr std::size_t kMostLine = 256 << 10;
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-         c == '-' || c == '+';
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
+
+bool is_name_character(char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-' || c == '+'; }
 
 // As references have it (docs/formats/registry.md): no empty, "." or ".." segment.
 bool is_path(std::string_view text) {
@@ -34,7 +36,8 @@ bool is_path(std::string_view text) {
 }
 
 bool is_version(std::string_view text) {
-  return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, is_name_character);
+  return !text.empty() && text.size() <= 128 && is_alphanumeric(text.front()) &&
+         std::ranges::all_of(text, is_name_character);
 }
 
 // Whole characters only.
@@ -136,6 +139,7 @@ Result<Index> parse_index(std::string_view text, std::string_view place) {
   if (text.size() > kMostIndexBytes)
     return no_index(place, fmt::format("it has {} bytes; {} are allowed", text.size(), kMostIndexBytes));
   Index index;
+  std::unordered_set<std::string> paths;
   bool first = true;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
@@ -158,7 +162,7 @@ Result<Index> parse_index(std::string_view text, std::string_view place) {
     if (index.entries.size() == kMostEntries)
       return no_index(place, fmt::format("it has more than {} packages", kMostEntries));
     Result<Entry> entry = value ? Entry::parse(*value) : Result<Entry>(value.error());
-    if (entry)
+    if (entry && paths.insert(entry->path).second)
       index.entries.push_back(*std::move(entry));
     else
       ++index.left_out;

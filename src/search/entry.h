@@ -53,7 +53,7 @@ std::string to_index(std::vector<Entry> entries);
 
 struct Index {
   std::vector<Entry> entries;
-  std::size_t left_out = 0;  ///< lines that are no package
+  std::size_t left_out = 0;  ///< lines that are no package, or one that is there already
 };
 /// `place`: for messages. Errors: Invalid (no index, a newer one, beyond a bound).
 Result<Index> parse_index(std::string_view text, std::string_view place);

@@ -50,14 +50,15 @@ TEST(PackageIndexText, LeavesOutWhatNoReferenceCanName) {
   };
   const Result<Index> index =
       parse_index(kHeader + line("good", "1.0.0") + line("../up", "1") + line("a//b", "1") + line("", "1") +
-                      line("x\x1b[31m", "1") + line("web", "1 2") + line("web", "") +
-                      line(std::string(300, 'a'), "1") + "{\n[]\n7\n" + line("also/good", "2.0.0+b"),
+                      line("x\x1b[31m", "1") + line("web", "1 2") + line("web", "") + line("web", ".1") +
+                      line("web", "-1.0.0") + line("good", "3.0.0") + line(std::string(300, 'a'), "1") +
+                      "{\n[]\n7\n" + line("also/good", "2.0.0+b"),
                   "it");
   ASSERT_TRUE(index.ok()) << index.error().to_line();
   ASSERT_EQ(index->entries.size(), 2u);
   EXPECT_EQ(index->entries[0].path, "good");
   EXPECT_EQ(index->entries[1].path, "also/good");
-  EXPECT_EQ(index->left_out, 10u);
+  EXPECT_EQ(index->left_out, 13u);
 }
 
 TEST(PackageIndexText, CutsTextsThatAreTooLongBetweenCharacters) {
@@ -81,9 +82,8 @@ TEST(PackageIndexText, RefusesWhatIsNoIndex) {
 
 TEST(PackageIndexText, RefusesMoreThanItsBounds) {
   std::string text = kHeader;
-  const std::string line = R"({"path":"web","version":"1"})"
-                           "\n";
-  for (std::size_t i = 0; i <= kMostEntries; ++i) text += line;
+  for (std::size_t i = 0; i <= kMostEntries; ++i)
+    text += fmt::format("{{\"path\":\"web{}\",\"version\":\"1\"}}\n", i);
   EXPECT_NE(failure(text).find("it has more than 200000 packages"), std::string::npos);
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "http/over_limit.h"
+
 namespace mist::testing {
 namespace {
 
@@ -85,6 +87,10 @@ Result<http::Response> FakeTransport::send(const http::Request& asked, const Con
   MIST_TRY(http::Response response, step.handler(request, context));
   for (const std::string& piece : step.pieces) response.body += piece;
   MIST_TRY_VOID(std::move(step.end));
+  if (response.body.size() > request.response_limit)
+    return error(ErrorKind::Invalid, "the answer of {} is larger than the {} bytes allowed", request.url,
+                 request.response_limit)
+        .with_detail(http::OverLimit());
   return response;
 }
 

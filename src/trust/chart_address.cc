@@ -73,7 +73,9 @@ std::string chart_repository_name(std::string_view url) {
 }
 
 std::string objection_to_chart_address(std::string_view url) {
-  std::string path = with_needed_escapes(parts_of(url).path);
+  const AddressParts parts = parts_of(url);
+  if (parts.host.contains('%')) return "its host has an escape, so it is the address of another host";
+  std::string path = with_needed_escapes(parts.path);
   // Some servers take it for '/'.
   for (std::size_t at = path.find("%5c"); at != std::string::npos; at = path.find("%5c"))
     path.replace(at, 3, "/");

@@ -53,6 +53,21 @@ std::string objection_to_host_and_path(std::string_view host, std::string_view p
   return {};
 }
 
+// Why no package of a registry with a name can be called so; empty: one can.
+std::string objection_to_named(std::string_view pattern) {
+  constexpr std::string_view kMarks = ".-_+*";
+  for (const std::string_view segment : split(pattern, '/')) {
+    if (segment.empty()) return "it has an empty segment";
+    if (segment == "." || segment == "..") return fmt::format("it has the segment '{}'", segment);
+    for (const char c : segment) {
+      const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (!is_plain && !kMarks.contains(c))
+        return fmt::format("'{}' can't stand in it", escape_controls(std::string_view(&c, 1)));
+    }
+  }
+  return {};
+}
+
 // Reads the document; knows where everything stands in the text.
 class PolicyReader {
  public:
@@ -124,6 +139,10 @@ class PolicyReader {
          rule.match.ends_with('/')))
       return fail(value, "a rule needs a match: oci://HOST/PATH, https://HOST/PATH, or REGISTRY/PATH",
                   "write 'match: oci://registry.example/team/**', or 'match: team/**' for a registry in git");
+    if (!is_oci && !is_web)
+      if (const std::string why = objection_to_named(rule.match); !why.empty())
+        return fail(value, fmt::format("no package fits {}: {}", escape_controls(rule.match), why),
+                    "write it as packages are named: REGISTRY/PATH, '*' for a part of it, '**' for all");
     if (is_oci) {
       MIST_TRY(rule.match, repositories(value, rule.match));
     }
@@ -149,7 +168,13 @@ class PolicyReader {
       return fail(
           value, fmt::format("{} is no OCI registry, so no signer can be remembered", rule.match),
           "signatures of minisign's and Helm's don't hold their keys: name them in keys, or in a keyring");
+    if (is_web && keys != nullptr)
+      return fail(
+          *keys,
+          fmt::format("{} is of a chart repository, and nothing there is signed with keys", rule.match),
+          "charts there are signed with OpenPGP: name a keyring");
     if (keys != nullptr) MIST_TRY_VOID(read_keys(*keys, rule));
+    if (!is_oci) MIST_TRY_VOID(check_minisign_keys(value, rule));
     if (identities != nullptr && !is_oci)
       return fail(*identities,
                   fmt::format("{} is no OCI registry, so nothing of it is signed by an identity", rule.match),
@@ -194,6 +219,10 @@ class PolicyReader {
     if (!std::ranges::all_of(path, may_be_named))
       return objected("a path has lower-case letters, digits, '.', '_' and '-'",
                       "'*' stands for any of them, '**' for '/' too");
+    if (!matches(host, "docker.io") &&
+        std::ranges::any_of(oci::kDockerHubNames, [&](std::string_view name) { return matches(host, name); }))
+      return objected("Docker Hub is called docker.io here, whatever name of it a reference has",
+                      fmt::format("write {}docker.io{}", oci::kScheme, path));
     if (const std::string why = objection_to_host_and_path(host, path); !why.empty())
       return objected(why, "write it as the packages that it is for are named: oci://HOST/PATH");
     // Docker's own images have no name before theirs.
@@ -233,6 +262,16 @@ class PolicyReader {
                                              join(std::vector<std::string>(known.begin(), known.end()), ", "))
                                : fmt::format("did you mean {}?", near));
     }
+    return {};
+  }
+
+  Status check_minisign_keys(const Value& value, const Rule& rule) const {
+    for (const TrustedKey& each : rule.keys)
+      if (each.key.kind() != crypto::KeyKind::Ed25519)
+        return fail(*value.find("keys"),
+                    fmt::format("{} is {}, and signatures in {} are minisign's, made with Ed25519", each.name,
+                                crypto::to_string(each.key.kind()), rule.match),
+                    "name the public key that `minisign -G` wrote");
     return {};
   }
 
@@ -336,8 +375,16 @@ class PolicyReader {
 
   Status read_limits(const Value& value, Rule& rule) const {
     if (const Value* const threshold = value.find("threshold")) {
-      const std::size_t most = std::max<std::size_t>(
-          rule.keys.size() + rule.identities.size() + (rule.keyring != nullptr ? 1 : 0), 1);
+      const bool is_oci = rule.match.starts_with(oci::kScheme);
+      const std::size_t most =
+          is_oci ? std::max<std::size_t>(
+                       rule.keys.size() + rule.identities.size() + (rule.keyring != nullptr ? 1 : 0), 1)
+                 : 1;
+      if (!is_oci && threshold->is_int() && threshold->as_int() > 1)
+        return fail(
+            *threshold,
+            fmt::format("{} is no OCI registry, and a package elsewhere has one signature", rule.match),
+            "leave threshold out: one of the keys must have signed");
       if (!threshold->is_int() || threshold->as_int() < 1 ||
           static_cast<std::size_t>(threshold->as_int()) > most || rule.mode != Mode::Require)
         return fail(
@@ -459,6 +506,24 @@ std::string without_any_port(std::string_view pattern) {
   if (port == host.npos || host.find_first_not_of('*', port + 1) != host.npos) return {};
   return fmt::format("{}{}", host.substr(0, port), pattern.substr(end));
 }
+
+// Whether all that fits `pattern` fits `other`. A character that no pattern has stands for any text that a
+// wildcard may stand for.
+bool is_covered(std::string_view pattern, std::string_view other) {
+  for (const std::string_view in_place_of_two : {"", "\x01", "\x01/\x01"}) {
+    std::string text;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+      if (pattern[at] != '*')
+        text += pattern[at];
+      else if (!pattern.substr(at).starts_with("**"))
+        text += '\x01';
+      else
+        text += in_place_of_two, ++at;
+    }
+    if (!matches(other, text)) return false;
+  }
+  return true;
+}
 }  // namespace
 
 bool matches(std::string_view pattern, std::string_view text) {
@@ -491,6 +556,12 @@ Result<Policy> Policy::parse(std::string_view text, const std::string& file,
                        "write '- match: oci://registry.example/**'");
   for (const Value& each : rules->as_array()) {
     MIST_TRY(Rule rule, reader.rule(each));
+    for (const Rule& before : policy.rules_)
+      if (is_covered(rule.match, before.match))
+        return reader.fail(each, fmt::format("the rule {} is never held", rule.match),
+                           fmt::format("the first rule that fits counts, and {} ({}) fits all that this one "
+                                       "does: write it behind this one",
+                                       before.match, before.place));
     policy.rules_.push_back(std::move(rule));
   }
   return policy;

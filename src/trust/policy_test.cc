@@ -24,6 +24,12 @@ Result<Policy> parsed(const std::string& spec) {
                        [](const Path& path) -> Result<std::string> {
                          if (path == "a.pub") return public_pem(1);
                          if (path == "b.pub") return public_pem(2);
+                         if (path == "ec.pub")
+                           return std::string(
+                               "-----BEGIN PUBLIC KEY-----\n"
+                               "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEteTwWOF+18bA3aMXMT2VYswFX3bb\n"
+                               "AopzLU5Vvx9u8nKEQvIYjkufcb6pFnJ6cvn2o2eVJWkhMNnlPKIzWoeT2Q==\n"
+                               "-----END PUBLIC KEY-----\n");
                          if (path == "bad.pub") return std::string("no key");
                          if (path == "team.gpg") return std::string("OpenPGP");
                          if (path == "root.json")
@@ -93,7 +99,52 @@ TEST(TrustPolicy, AKeyringIsForCharts) {
     EXPECT_EQ(rule(fmt::format("keyring: team.gpg, fingerprints: ['{}']", bad)),
               "this is not the fingerprint of an OpenPGP key");
   EXPECT_EQ(rule("keyring: team.gpg, mode: ignore"), "shop/** has a keyring, but doesn't require its keys");
-  EXPECT_EQ(rule("keyring: team.gpg, threshold: 2"), "threshold must be from 1 to 1");
+  EXPECT_EQ(rule("keyring: team.gpg, threshold: 2"),
+            "shop/** is no OCI registry, and a package elsewhere has one signature");
+}
+
+TEST(TrustPolicy, ARuleThatCouldNeverBeHeldIsRefused) {
+  const auto match = [](const std::string& pattern) {
+    return failure(fmt::format("  rules: [{{match: '{}', mode: known}}]", pattern));
+  };
+  EXPECT_EQ(match("sh//x"), "no package fits sh//x: it has an empty segment");
+  EXPECT_EQ(match("sh/./x"), "no package fits sh/./x: it has the segment '.'");
+  EXPECT_EQ(match("sh/a b"), "no package fits sh/a b: ' ' can't stand in it");
+  EXPECT_EQ(match("https://%63harts.example/**"),
+            "no chart fits https://%63harts.example/**: its host has an escape, so it is the address of "
+            "another host");
+  EXPECT_EQ(match("oci://*.docker.io/**"),
+            "no repository fits oci://*.docker.io/**: Docker Hub is called docker.io here, whatever name of "
+            "it a reference has");
+  EXPECT_EQ(failure("  rules: [{match: 'team/**', keys: [{name: a, file: a.pub}, {name: b, file: b.pub}], "
+                    "threshold: 2}]"),
+            "team/** is no OCI registry, and a package elsewhere has one signature");
+  EXPECT_EQ(failure("  rules: [{match: 'team/**', keys: [{name: ci, file: ec.pub}]}]"),
+            "ci is ECDSA P-256, and signatures in team/** are minisign's, made with Ed25519");
+  EXPECT_EQ(failure("  rules: [{match: 'https://charts.example/**', keys: [{name: a, file: a.pub}]}]"),
+            "https://charts.example/** is of a chart repository, and nothing there is signed with keys");
+}
+
+TEST(TrustPolicy, ARuleBehindOneThatFitsAllOfItIsRefused) {
+  const auto both = [](std::string_view first, std::string_view second) {
+    return failure(
+        fmt::format("  rules: [{{match: '{}', mode: known}}, {{match: '{}', mode: known}}]", first, second));
+  };
+  const auto is_refused = [&](std::string_view first, std::string_view second) {
+    const std::string says = both(first, second);
+    EXPECT_TRUE(says == "no error" || says == fmt::format("the rule {} is never held", second)) << says;
+    return says != "no error";
+  };
+  EXPECT_TRUE(is_refused("oci://**", "oci://reg.example/team/shop"));
+  EXPECT_TRUE(is_refused("oci://**", "oci://**"));
+  EXPECT_TRUE(is_refused("oci://reg.example/**", "oci://reg.example/team/*"));
+  EXPECT_TRUE(is_refused("oci://reg.example/team/*", "oci://reg.example/team/*-shop"));
+  EXPECT_TRUE(is_refused("oci://reg.example:*/**", "oci://reg.example/team/**"));
+  EXPECT_FALSE(is_refused("oci://reg.example/team/*", "oci://reg.example/team/**"));
+  EXPECT_FALSE(is_refused("oci://reg.example/team/*/*", "oci://reg.example/team/**"));
+  EXPECT_FALSE(is_refused("oci://reg.example/team/*-shop", "oci://reg.example/team/*"));
+  EXPECT_FALSE(is_refused("oci://reg.example/team/**/a", "oci://reg.example/**"));
+  EXPECT_FALSE(is_refused("oci://reg.example/**", "oci://other.example/**"));
 }
 
 TEST(TrustPolicy, WithoutAWordOfTheUserNothingIsLookedFor) {

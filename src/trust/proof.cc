@@ -367,6 +367,27 @@ Candidates candidates_in(std::span<const Proof> proofs) {
   return candidates;
 }
 
+namespace {
+
+// For `verify --accept-changed`, which without them would know the package by all that signed it, whoever
+// added a signature. A provenance file doesn't hold its key.
+std::string new_signer_flags(std::span<const Proof> proofs) {
+  std::vector<const Proof*> valid;
+  for (const Proof& proof : proofs)
+    if (proof.objection.empty()) valid.push_back(&proof);
+  if (valid.empty()) return {};
+  const auto has_key = [](const Proof* proof) { return !proof->identity; };
+  const bool is_helms =
+      std::ranges::all_of(valid, [](const Proof* proof) { return proof->form == oci::SignatureForm::Helm; });
+  if (std::ranges::any_of(valid, has_key)) return is_helms ? " --keyring FILE" : " --key FILE";
+  if (valid.size() > 1) return " --identity IDENTITY --issuer URL";
+  return fmt::format(" --identity {} --issuer {}",
+                     escape_controls(shell_word(valid.front()->identity->subject)),
+                     escape_controls(shell_word(valid.front()->identity->issuer)));
+}
+
+}  // namespace
+
 Result<std::set<std::string>> judge_remembered(const std::set<std::string>& remembered,
                                                const Subject& subject, std::span<const Proof> proofs,
                                                const Candidates& candidates) {
@@ -396,13 +417,12 @@ Result<std::set<std::string>> judge_remembered(const std::set<std::string>& reme
         name, escape_controls(shell_word(workflow->subject)), escape_controls(shell_word(workflow->issuer)));
     return failure;
   }
-  // A provenance file doesn't hold its key.
   const bool is_oci = subject.package.starts_with(oci::kScheme);
   failure.hint = fmt::format(
       "ask whoever publishes it, by another way than the registry; to trust {} from now on: mistctl verify "
       "{}{} --accept-changed",
       now.empty() && is_oci ? "it unsigned" : "the new signer", is_oci ? name : subject.package,
-      is_oci ? "" : " --keyring FILE");
+      is_oci ? new_signer_flags(proofs) : " --keyring FILE");
   return failure;
 }
 

@@ -229,6 +229,18 @@ TEST(RememberedKeys, WhatWasSignedStaysSignedByTheSameKey) {
   EXPECT_NE(none.error().message.find("is not signed"), std::string::npos);
 }
 
+// The hint names one signer: without --key, somebody else's signature beside the new signer's would count, too.
+TEST(RememberedKeys, AChangeIsAcceptedForOneSigner) {
+  const auto hint = [](std::span<const Proof> proofs) {
+    return judge_remembered({name_of(p256(9))}, kSubject, proofs).error().hint;
+  };
+  EXPECT_TRUE(hint(examine(std::array{claim_by(p256(1)), claim_by(p256(2))}, kSubject, {}))
+                  .ends_with(" --key FILE --accept-changed"));
+  const std::string unsigned_now = hint({});
+  EXPECT_TRUE(unsigned_now.contains("to trust it unsigned from now on")) << unsigned_now;
+  EXPECT_FALSE(unsigned_now.contains("--key"));
+}
+
 TEST(RememberedKeys, OneThatOthersAddIsNotLearned) {
   const std::vector<SignatureClaim> both{claim_by(p256(1)), claim_by(p256(2))};
   EXPECT_EQ(*judge_remembered({name_of(p256(1))}, kSubject, examine(both, kSubject, {})),
@@ -358,6 +370,10 @@ TEST(Identities, AreRememberedLikeKeys) {
   const auto proofs = examine(std::array{keyless_claim()}, kSubject, rule);
   const std::set<std::string> remembered{"https://accounts.example a@team.example"};
   EXPECT_EQ(keys_in(proofs), remembered);
+  EXPECT_TRUE(
+      judge_remembered({name_of(p256(9))}, kSubject, proofs)
+          .error()
+          .hint.ends_with(" --identity a@team.example --issuer https://accounts.example --accept-changed"));
   EXPECT_EQ(*judge_remembered({}, kSubject, proofs), remembered);
   EXPECT_EQ(*judge_remembered(remembered, kSubject, proofs), remembered);
   const auto other = judge_remembered(

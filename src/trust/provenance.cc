@@ -12,13 +12,15 @@ using encoding::Value;
 
 constexpr std::size_t kMostText = 300;
 
+constexpr std::string_view kBadKeyring = "badKeyring";
+
 struct FaultWords {
   std::string_view fault;
   std::string_view words;
 };
 // As engines/openpgp/README.md lists them.
 constexpr std::array kFaultWords{
-    FaultWords{"badKeyring", "the keyring can't be read"},
+    FaultWords{kBadKeyring, "it can't be read"},
     FaultWords{"notSigned", "it is no text that was signed in clear with OpenPGP"},
     FaultWords{"textOutside", "it holds text outside of what was signed"},
     FaultWords{"damaged", "its signature can't be read"},
@@ -79,8 +81,10 @@ std::string objection_to(const CheckedProvenance& checked, const ChartArchive& a
 Result<CheckedProvenance> checked_provenance(const Value& answer) {
   if (!answer.is_object()) return error(ErrorKind::Internal, "the OpenPGP engine gave no answer");
   CheckedProvenance checked;
-  if (const std::string_view fault = answer.string_at("fault"); !fault.empty())
+  if (const std::string_view fault = answer.string_at("fault"); !fault.empty()) {
     checked.fault = words_of(fault, answer.string_at("detail"));
+    checked.is_of_keyring = fault == kBadKeyring;
+  }
   if (const Value* const signer = answer.find("signer"); signer != nullptr && signer->is_object())
     checked.signer = signer_in(*signer);
   if (const Value* const chart = answer.find("metadata"); chart != nullptr && chart->is_object()) {

@@ -39,6 +39,7 @@ struct ProvenanceSigner {
 /// The engine's answer about a provenance file.
 struct CheckedProvenance {
   std::string fault;  ///< why it proves nothing, in words; empty: the text is signed by a key of the keyring
+  bool is_of_keyring = false;  ///< the fault: it can't be read, so nothing is known of the file
   std::optional<ProvenanceSigner> signer;
   std::string name, version;                 ///< of the chart, as they were signed
   std::map<std::string, std::string> files;  ///< as they were signed: "web-1.0.0.tgz": "sha256:…"

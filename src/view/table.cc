@@ -15,20 +15,27 @@ void Table::add(std::vector<Cell> row) {
   rows_.push_back(std::move(row));
 }
 
+int Table::width_of(std::size_t column) const {
+  int usual = 0, widest = 0;
+  for (const auto& row : rows_) {
+    const int width = display_width(row[column].text);
+    widest = std::max(widest, width);
+    if (width <= kMostColumns) usual = std::max(usual, width);
+  }
+  return std::max(display_width(headers_[column]), usual > 0 ? usual : widest);
+}
+
 std::string Table::render(bool color, int columns) const {
   constexpr int kGap = 3;
   std::vector<int> widths;
-  for (std::size_t column = 0; column < headers_.size(); ++column) {
-    int width = display_width(headers_[column]);
-    for (const auto& row : rows_) width = std::max(width, display_width(row[column].text));
-    widths.push_back(width + kGap);
-  }
+  for (std::size_t column = 0; column < headers_.size(); ++column) widths.push_back(width_of(column) + kGap);
   const int before_last = std::accumulate(widths.begin(), widths.end() - 1, 0);
   // Spaces stand outside the color, and none at the end of a line.
   std::string out;
   const auto draw = [&](std::size_t column, std::string_view text, Tone tone, bool last) {
     out += paint(color, tone, text);
-    if (!last) out.append(static_cast<std::size_t>(widths[column] - display_width(text)), ' ');
+    const int room = widths[column] - display_width(text);
+    if (!last) out.append(static_cast<std::size_t>(std::max(room, kGap)), ' ');
   };
   const auto draw_row = [&](std::size_t count, auto cell_of) {
     std::size_t used = count;

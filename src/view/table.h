@@ -13,8 +13,9 @@ struct Cell {
   Tone tone = Tone::Plain;
 };
 
-/// Columns as kubectl prints them: three spaces between, as wide as their widest cell on a terminal. Control
-/// characters in cells are escaped.
+/// Columns as kubectl prints them: three spaces between, as wide as their widest cell on a terminal. A cell
+/// wider than kMostColumns, where others aren't, moves the rest of its own row only. Control characters in
+/// cells are escaped.
 class Table {
  public:
   /// `headers` in capitals.
@@ -26,8 +27,11 @@ class Table {
   /// of it; 0: as long as it is.
   std::string render(bool color, int columns = 0) const;
   static constexpr int kLeastColumns = 20;
+  static constexpr int kMostColumns = 80;
 
  private:
+  int width_of(std::size_t column) const;
+
   std::vector<std::string> headers_;
   std::vector<std::vector<Cell>> rows_;
 };

@@ -37,6 +37,14 @@ TEST(Table, LooksLikeKubectl) {
             "名前-long-name   OK\n");
 }
 
+TEST(Table, AVeryLongCellMovesItsOwnRowOnly) {
+  const std::string path(Table::kMostColumns + 1, 'x');
+  Table table({"NAME", "AGE"});
+  table.add({{"shop"}, {"5m"}});
+  table.add({{path}, {"6m"}});
+  EXPECT_EQ(table.render(false), "NAME   AGE\nshop   5m\n" + path + "   6m\n");
+}
+
 TEST(Table, EscapesWhatClustersSay) {
   Table table({"NAME"});
   table.add({{"a\x1b[2Jb\nc"}});

@@ -170,7 +170,8 @@ def search_of_an_index_that_lies(t):
     config = b"{}"
 
     def serve(body, **changes):
-        layer = {"mediaType": "application/vnd.mistletoe.index.v1.jsonl+gzip", "digest": digest(body), "size": len(body), **changes}
+        layer = {"mediaType": "application/vnd.mistletoe.index.v1.jsonl+gzip", "digest": digest(body), "size": len(body),
+                 "annotations": {"dev.mistletoe.index.shard": shard_of("good")}, **changes}
         manifest = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST,
                                "config": {"mediaType": "application/vnd.mistletoe.index.config.v1+json", "digest": digest(config),
                                           "size": len(config)}, "layers": [layer]}).encode()
@@ -179,22 +180,34 @@ def search_of_an_index_that_lies(t):
         t.run("registry", "remove", "liar", code=None)
         t.run("registry", "add", "liar", "--oci", liar("team"))
 
+    def shard_of(path):
+        number = 0xcbf29ce484222325
+        for byte in path.encode():
+            number = (number ^ byte) * 0x100000001b3 % (1 << 64)
+        return f"{number % 16:02}"
+
+    late = next(f"late{i}" for i in range(1000) if shard_of(f"late{i}") == shard_of("good"))
+    elsewhere = next(f"elsewhere{i}" for i in range(1000) if shard_of(f"elsewhere{i}") != shard_of("good"))
+
     def index(*lines):
         header = {"apiVersion": "mistletoe.dev/v1alpha1", "kind": "PackageIndex"}
         return gzip.compress("".join(json.dumps(line) + "\n" for line in (header, *lines)).encode())
     serve(index({"path": "good", "version": "1.0.0", "description": "\x1b[31mred\x07 \u202eevil", "kinds": ["A"] * 500},
                 {"path": "\x1b[2J", "version": "1.0.0"}, {"path": "../../up", "version": "1.0.0"},
-                {"path": "x';--", "version": "1"}, {"path": ["a"], "version": {}}, 7, {"path": "late", "version": "2.0.0"}))
+                {"path": "x';--", "version": "1"}, {"path": ["a"], "version": {}}, 7, {"path": late, "version": "2.0.0"},
+                {"path": elsewhere, "version": "1.0.0"}, {"path": "good", "version": "7.0.0"}))
     outcome = t.run("search")
-    contains(outcome.err, "the index of liar has 5 packages that no reference could name")
+    contains(outcome.err, "the index of liar has 7 packages that no reference could name")
     check("\x1b" not in outcome.out and "\u202e" not in outcome.out and "\x07" not in outcome.out, repr(outcome.out))
-    equal(found(t), ["liar/good:1.0.0", "liar/late:2.0.0"])
+    equal(found(t), ["liar/good:1.0.0", f"liar/{late}:2.0.0"])
     for body, says in ((gzip.compress(b"\0" * (200 << 20)), "while unpacking"), (b"no gzip", "while unpacking"),
                        (gzip.compress(b"hello\n"), "is not an index of packages"), (index(), None)):
         serve(body)
         outcome = t.run("search")
         if says:
             contains(outcome.err, "liar can't be searched", says)
+    serve(index(), annotations={"dev.mistletoe.index.shard": "16"})
+    contains(t.run("search").err, "has a shard that is none: '16'", "from 00 to 15")
     serve(index(), size=1 << 40)
     contains(t.run("search").err, "is too large")
     pathlib.Path(t.dir / "home/cache/search.db").unlink()

@@ -1,5 +1,7 @@
 #include "action/authoring/index_artifact.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "encoding/gzip.h"
 
@@ -11,13 +13,16 @@ constexpr std::string_view kLayerType = "application/vnd.mistletoe.index.v1.json
 constexpr std::string_view kShardAnnotation = "dev.mistletoe.index.shard";
 constexpr std::uint64_t kMostPacked = search::kMostIndexBytes / 4;
 
+// "00" to "15".
+std::string shard_name(std::size_t shard) { return fmt::format("{:02}", shard); }
+
 oci::Artifact index_artifact_of(std::size_t packages, const std::vector<std::string>& packed) {
   oci::Artifact artifact{{}, {}, crypto::sha256("")};
   artifact.blobs.push_back({oci::descriptor_of(kConfigType, "{}"), "{}"});
   std::vector<oci::Descriptor> layers;
   for (std::size_t shard = 0; shard < packed.size(); ++shard) {
     oci::Blob blob{oci::descriptor_of(kLayerType, packed[shard]), packed[shard]};
-    blob.descriptor.annotations.emplace(kShardAnnotation, fmt::format("{:02}", shard));
+    blob.descriptor.annotations.emplace(kShardAnnotation, shard_name(shard));
     layers.push_back(blob.descriptor);
     artifact.blobs.push_back(std::move(blob));
   }
@@ -82,6 +87,27 @@ Result<registry::PushReport> push_index(registry::OciClient& client, const std::
 
 namespace {
 
+Result<std::size_t> shard_in(const oci::Descriptor& layer, const std::string& name) {
+  const auto annotation = layer.annotations.find(std::string(kShardAnnotation));
+  const std::string_view text =
+      annotation == layer.annotations.end() ? std::string_view() : annotation->second;
+  for (std::size_t shard = 0; shard < kIndexShards; ++shard)
+    if (text == shard_name(shard)) return shard;
+  return error(ErrorKind::Invalid, "{} has a shard that is none: '{}'", name,
+               escape_controls(text.substr(0, 100)))
+      .with_because(fmt::format("its layers say in {} which shard they are, from {} to {}", kShardAnnotation,
+                                shard_name(0), shard_name(kIndexShards - 1)))
+      .with_hint("mistctl registry index makes one");
+}
+
+// In another shard a package could stand twice.
+void leave_out_others(std::size_t shard, search::Index& index) {
+  index.left_out += std::erase_if(index.entries, [&](const search::Entry& entry) {
+    const bool is_there = search::shard_of(entry.path, kIndexShards) == shard;
+    return !is_there || !std::ranges::all_of(split(entry.path, '/'), oci::is_path_segment);
+  });
+}
+
 // The shards that `raw` names and `known` lacks.
 Result<FetchedIndex> read_shards(registry::OciSource& client, const oci::Reference& reference,
                                  const registry::RawManifest& raw, const search::Source& known,
@@ -91,14 +117,12 @@ Result<FetchedIndex> read_shards(registry::OciSource& client, const oci::Referen
   FetchedIndex fetched;
   fetched.state = raw.digest.str();
   std::uint64_t room = search::kMostIndexBytes;
-  std::size_t entries = 0;
   for (const oci::Descriptor& layer : manifest.layers) {
     if (layer.media_type != kLayerType) continue;
-    const auto annotation = layer.annotations.find(std::string(kShardAnnotation));
-    const std::string shard = annotation == layer.annotations.end() ? layer.digest.hex() : annotation->second;
+    MIST_TRY(const std::size_t number, shard_in(layer, name));
+    const std::string shard = shard_name(number);
     if (!fetched.all.emplace(shard, layer.digest.str()).second)
-      return error(ErrorKind::Invalid, "{} names the shard {} twice", name,
-                   escape_controls(shard.substr(0, 100)));
+      return error(ErrorKind::Invalid, "{} names the shard {} twice", name, shard);
     const auto here = known.shards.find(shard);
     if (here != known.shards.end() && here->second == layer.digest.str()) continue;
     MIST_TRY(const std::string bytes, client.blob(reference.repository, layer, kMostPacked, context));
@@ -107,9 +131,7 @@ Result<FetchedIndex> read_shards(registry::OciSource& client, const oci::Referen
         encoding::gunzip(bytes, static_cast<std::size_t>(room)).in(fmt::format("while unpacking {}", name)));
     room -= text.size();
     MIST_TRY(search::Index index, search::parse_index(text, name));
-    entries += index.entries.size();
-    if (entries > search::kMostEntries)
-      return error(ErrorKind::Invalid, "{} has more than {} packages", name, search::kMostEntries);
+    leave_out_others(number, index);
     fetched.left_out += index.left_out;
     fetched.shards.push_back({shard, layer.digest.str(), std::move(index.entries)});
   }

@@ -127,6 +127,13 @@ Check check_trust_policy(const DoctorDependencies& dependencies) {
   if (!dependencies.files.exists(path))
     return {"configuration", "trust policy", CheckState::Ok,
             fmt::format("{} does not exist: the defaults count", path.string())};
+  const Status keyrings = dependencies.check_provenance
+                              ? registry::check_keyrings(*policy, dependencies.check_provenance,
+                                                         dependencies.clock.now(), Context())
+                              : Status();
+  if (!keyrings)
+    return failed("configuration", "trust policy", keyrings.error(),
+                  "until then no chart that the rule is for can be used");
   return {"configuration", "trust policy", CheckState::Ok,
           fmt::format("{}: {}", path.string(), plural(policy->rules().size(), "rule"))};
 }

@@ -16,6 +16,7 @@
 #include "config/paths.h"
 #include "kube/client.h"
 #include "package/engine.h"
+#include "registry/oci_trust.h"
 
 namespace mist::action {
 
@@ -42,6 +43,7 @@ struct DoctorDependencies {
   Clock& clock;
   config::Paths paths;
   std::span<const package::EngineDigest> engines = {};  ///< that belong to this program
+  trust::CheckProvenance check_provenance = {};         ///< none: keyrings of the trust policy aren't opened
 };
 
 enum class Network : bool { Offline, Ask };

@@ -127,6 +127,27 @@ TEST_F(Doctor, ARegistryThatIsLeftToItsMirrorsIsNotAsked) {
   EXPECT_THAT(check.detail, HasSubstr("only its mirrors may be"));
 }
 
+TEST_F(Doctor, AKeyringThatCannotBeUsedIsAFailure) {
+  ASSERT_TRUE(files.write(home.path() / "team.gpg", "no keys").ok());
+  ASSERT_TRUE(files
+                  .write(home.path() / "trust.yaml",
+                         "apiVersion: mistletoe.dev/v1alpha1\nkind: TrustPolicy\nspec: {rules: [{match: "
+                         "'shop/**', keyring: team.gpg}]}\n")
+                  .ok());
+  std::string answer = R"({"fault": "badKeyring", "detail": "no keys"})";
+  dependencies.check_provenance = [&](const std::string& keyring, const std::string&, WallTime,
+                                      const Context&) {
+    EXPECT_EQ(keyring, "no keys");
+    return trust::checked_provenance(*encoding::parse_json(answer));
+  };
+  const Check broken = find(check_configuration(dependencies), "trust policy");
+  EXPECT_EQ(broken.state, CheckState::Fail);
+  EXPECT_THAT(broken.detail, HasSubstr("the keyring team.gpg can't be used"));
+  EXPECT_THAT(broken.detail, HasSubstr("trust.yaml:3"));
+  answer = R"({"fault": "notSigned"})";
+  EXPECT_EQ(find(check_configuration(dependencies), "trust policy").state, CheckState::Ok);
+}
+
 TEST_F(Doctor, ATrustPolicyThatCannotBeReadIsAFailure) {
   EXPECT_THAT(find(check_configuration(dependencies), "trust policy").detail, HasSubstr("does not exist"));
   const auto write = [&](std::string_view text) {

@@ -49,9 +49,10 @@ Result<Source> known_of(Database& database, const search::Sources& sources,
 
 void tell_left_out(const SearchDependencies& dependencies, const std::string& registry, std::size_t count) {
   if (count > 0)
-    dependencies.events.warn(
-        fmt::format("the index of {} has {} that no reference could name; they are left out", registry,
-                    plural(count, "package")));
+    dependencies.events.warn(fmt::format(
+        "the index of {} has {} that no reference could name, or that stand there twice; they are "
+        "left out",
+        registry, plural(count, "package")));
 }
 
 Status refresh_oci(const SearchDependencies& dependencies, Database& database,

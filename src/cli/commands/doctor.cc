@@ -7,9 +7,11 @@
 #include "cli/cluster.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
+#include "cli/package_flags.h"
 #include "cli/parse/flags.h"
 #include "cli/places.h"
 #include "kube/server_clock.h"
+#include "render/chart_provenance.h"
 
 namespace mist::cli {
 namespace {
@@ -54,8 +56,10 @@ std::vector<Check> cluster_checks(const Invocation& invocation, Machine& machine
 }
 
 std::vector<Check> all_checks(const Invocation& invocation, Machine& machine, const config::Paths& paths) {
-  const action::DoctorDependencies doctor{machine.files, machine.processes, machine.clock, paths,
-                                          machine.build.engines};
+  const action::DoctorDependencies doctor{
+      machine.files,         machine.processes,
+      machine.clock,         paths,
+      machine.build.engines, render::provenance_checker(renderer_options(machine, paths), *machine.events)};
   const bool offline = invocation.enabled("offline");
   std::vector<Check> checks;
   const auto add = [&](std::vector<Check> more) { std::ranges::move(more, std::back_inserter(checks)); };

@@ -41,7 +41,11 @@ constexpr Flag kSearchFlags[] = {
      .value = "NAME",
      .help = "Only packages of that registry",
      .completion = Completion::Registry},
-    {.name = "limit", .type = FlagType::Number, .value = "N", .help = "At most so many", .fallback = "25"},
+    {.name = "limit",
+     .type = FlagType::Number,
+     .value = "N",
+     .help = "At most so many, up to 1000",
+     .fallback = "25"},
     {.name = "refresh", .help = "Ask the registries what is new first"},
     kPlainHttpFlag,
 };
@@ -79,6 +83,9 @@ std::string nothing_fits(std::span<const std::string> words) {
 }
 
 Result<ExitCode> run_search(const Invocation& invocation, Machine& machine) {
+  if (invocation.number("limit") < 1)
+    return error(ErrorKind::Usage, "--limit must be at least 1")
+        .with_hint(fmt::format("at most {} packages are shown", kMostHits));
   const search::Query query{
       .words = invocation.arguments("WORD"),
       .kinds = invocation.texts("kind"),

@@ -409,6 +409,11 @@ Result<ExitCode> verify_local(const Invocation& invocation, const std::vector<tr
   if (keys.size() > 1)
     return error(ErrorKind::Usage, "a file is verified with one --key")
         .with_because(fmt::format("its {} holds one signature", trust::kMinisignEnding));
+  const crypto::KeyKind kind = keys.front().key.kind();
+  if (kind != crypto::KeyKind::Ed25519)
+    return error(ErrorKind::Usage, "{} is no key of minisign's", keys.front().name)
+        .with_because(fmt::format("it is {}, and minisign signs with Ed25519", crypto::to_string(kind)))
+        .with_hint("give the public key that `minisign -G` wrote");
   MIST_TRY(const auto registries, open_registries(invocation, machine));
   MIST_TRY(const LocalPackage local, local_package(invocation.argument("REFERENCE"), *registries, machine));
   MIST_TRY(const std::string signature, machine.files.read(local.signature, kMostPublicKey));
