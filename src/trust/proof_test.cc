@@ -229,7 +229,8 @@ TEST(RememberedKeys, WhatWasSignedStaysSignedByTheSameKey) {
   EXPECT_NE(none.error().message.find("is not signed"), std::string::npos);
 }
 
-// The hint names one signer: without --key, somebody else's signature beside the new signer's would count, too.
+// The hint names one signer: without --key, somebody else's signature beside the new signer's would count,
+// too.
 TEST(RememberedKeys, AChangeIsAcceptedForOneSigner) {
   const auto hint = [](std::span<const Proof> proofs) {
     return judge_remembered({name_of(p256(9))}, kSubject, proofs).error().hint;
